@@ -1,0 +1,34 @@
+# `make demo` and `make test` are all that a fresh machine needs: Python >= 3.11 and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint test-long bench clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e .
+	touch $@
+
+$(VENV)/.test: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[test]"
+	touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo
+	$(BIN)/sfumato demo
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto -m "not long"
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test-long: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto -m long
+
+clean:
+	rm -rf $(VENV)

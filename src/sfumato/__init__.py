@@ -1,0 +1,40 @@
+"""Differentially private clustering: the shapes in a dataset without the people in it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sfumato import nonprivate as nonprivate
+    from sfumato.box import Box as Box
+    from sfumato.budget import Overspent as Overspent
+    from sfumato.curator.curator import Curator as Curator
+    from sfumato.estimators import PrivateKMeans as PrivateKMeans
+    from sfumato.methods import METHODS as METHODS
+    from sfumato.saving import load as load
+
+_HOMES = {
+    "Box": "sfumato.box",
+    "Curator": "sfumato.curator.curator",
+    "METHODS": "sfumato.methods",
+    "Overspent": "sfumato.budget",
+    "PrivateKMeans": "sfumato.estimators",
+    "load": "sfumato.saving",
+}
+_ROOMS = ("nonprivate",)
+
+__all__ = ["METHODS", "Box", "Curator", "Overspent", "PrivateKMeans", "load", "nonprivate"]
+
+
+def __getattr__(name: str) -> object:
+    # Loaded on first use: `sfumato --help` needs neither NumPy nor scikit-learn.
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _ROOMS:
+        return import_module(f"sfumato.{name}")
+    raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,193 @@
+"""Rows in memory: a lattice of int16, folded by a pool of threads."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from threading import Lock
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped, unused-ignore]
+
+from sfumato.box import Box, Ints, Lattice
+from sfumato.engines.base import Kernel
+from sfumato.engines.groups import codes_of, few_of_each, labels_of
+from sfumato.engines.kernels import hash_rows
+from sfumato.engines.sources import Blocks, Frame, source_of
+
+_Result = TypeVar("_Result")
+_Mask = NDArray[np.bool_]
+
+# Cells that a thread takes at a time: long enough to hide the taking, short enough to share evenly.
+_SPAN_CELLS = 2**18
+_SPAN_ROWS = 1024
+
+# The number of BLAS threads belongs to the process: two passes at once would undo each other's.
+_one_pass = Lock()
+
+
+class ArrayRows:
+    """Rows of an array, a data frame or a block reader, kept as one int16 lattice per box.
+
+    The lattice is built at the first pass, block by block, and takes a quarter of a float64 array.
+    With `groups`, one label per row, at most `max_rows_per_group` rows of each group are counted:
+    which ones depends on that group's rows alone. Rows without a label are one group.
+    """
+
+    def __init__(
+        self,
+        source: Any,  # noqa: ANN401
+        groups: Any = None,  # noqa: ANN401
+        max_rows_per_group: int = 1,
+    ) -> None:
+        self._source = source_of(source)
+        self._groups = groups
+        self._most = _whole(max_rows_per_group, "max_rows_per_group")
+        self._threads = _threads()
+        self._lattices: dict[Box, Lattice] = {}
+        if groups is not None:
+            if self._source.n_rows is None:
+                raise ValueError("groups need a source whose number of rows is known")
+            self._groups = labels_of(groups, self._source.n_rows)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self._source.n_features
+
+    def fold(self, box: Box, kernel: Kernel) -> Ints:
+        """Sum `kernel` over all rows, each counted exactly once."""
+        lattice = self._lattice(box)
+
+        def work(spans: Iterator[slice]) -> Ints:
+            state = kernel.empty()
+            for span in spans:
+                kernel.add(lattice[span], state)
+            return state
+
+        spans = _spans(len(lattice), self.n_features)
+        with _one_pass, _blas().limit(limits=1):
+            states = _share(work, spans, self._threads)
+        for state in states[1:]:
+            states[0] += state
+        return states[0]
+
+    def split(self, box: Box, parts: int, key: int) -> Iterator[Lattice]:
+        """Yield `parts` disjoint blocks; a keyed hash of a row's own values picks its block."""
+        _whole(parts, "parts")
+        lattice = self._lattice(box)
+        narrow = np.uint16 if parts <= 2**16 else np.int64
+        part_of = (hash_rows(lattice, key) % np.uint64(parts)).astype(narrow)
+        order = np.argsort(part_of, kind="stable")
+        ends = np.cumsum(np.bincount(part_of, minlength=parts))
+        starts = np.concatenate(([0], ends[:-1]))
+        return (lattice[order[a:b]] for a, b in zip(starts, ends, strict=True))
+
+    def _lattice(self, box: Box) -> Lattice:
+        if box.n_features != self.n_features:
+            raise ValueError(
+                f"the bounds have {box.n_features} columns, the data has {self.n_features}"
+            )
+        if box not in self._lattices:
+            if isinstance(self._source, Blocks):
+                whole, kept = _read_blocks(self._source, box)
+            else:
+                whole, kept = _read_frame(self._source, box, self._threads)
+            if self._groups is not None:
+                rows = np.flatnonzero(kept)
+                rows = few_of_each(whole, rows, codes_of(self._groups), self._most)
+                whole = _packed(whole, rows)
+            elif not kept.all():
+                whole = _packed(whole, np.flatnonzero(kept))
+            self._lattices[box] = whole
+        return self._lattices[box]
+
+
+def _read_frame(frame: Frame, box: Box, threads: int) -> tuple[Lattice, _Mask]:
+    whole = np.empty((frame.n_rows, frame.n_features), dtype=np.int16)
+    kept = np.empty(frame.n_rows, dtype=np.bool_)
+
+    def work(spans: Iterator[slice]) -> None:
+        for span in spans:
+            kept[span] = box.write_lattice(frame.read(span.start, span.stop), whole[span])
+
+    _share(work, _spans(*whole.shape), threads)
+    return whole, kept
+
+
+def _read_blocks(source: Blocks, box: Box) -> tuple[Lattice, _Mask]:
+    blocks: deque[Lattice] = deque()
+    masks = [np.empty(0, dtype=np.bool_)]
+    for block in source.open():
+        blocks.append(np.empty((len(block), source.n_features), dtype=np.int16))
+        masks.append(box.write_lattice(block, blocks[-1]))
+    kept = np.concatenate(masks)
+    if source.n_rows not in (None, len(kept)):
+        raise RuntimeError("the source did not yield the number of rows it had declared")
+    whole = np.empty((len(kept), source.n_features), dtype=np.int16)
+    start = 0
+    while blocks:
+        # Let go of each block as soon as it is copied.
+        snapped = blocks.popleft()
+        whole[start : start + len(snapped)] = snapped
+        start += len(snapped)
+    return whole, kept
+
+
+def _packed(lattice: Lattice, rows: Ints) -> Lattice:
+    """Move some rows, in ascending order, to the front, without a second copy of the lattice."""
+    for span in _spans(len(rows), lattice.shape[1]):
+        lattice[span] = lattice[rows[span]]
+    return lattice[: len(rows)]
+
+
+def _spans(n_rows: int, n_features: int) -> deque[slice]:
+    step = max(_SPAN_ROWS, _SPAN_CELLS // n_features)
+    return deque(slice(a, min(a + step, n_rows)) for a in range(0, n_rows, step))
+
+
+def _share(
+    work: Callable[[Iterator[slice]], _Result], spans: deque[slice], threads: int
+) -> list[_Result]:
+    """Let threads take spans, each once, until none is left."""
+
+    def taken() -> Iterator[slice]:
+        while True:
+            try:
+                yield spans.popleft()
+            except IndexError:
+                return
+
+    workers = min(threads, len(spans))
+    if workers <= 1:
+        return [work(taken())]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(work, [taken() for _ in range(workers)]))
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    # Looking for the libraries takes milliseconds, setting their threads microseconds.
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _threads() -> int:
+    wanted = os.environ.get("SFUMATO_THREADS", "")
+    if not wanted:
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+    if not wanted.isdecimal() or int(wanted) < 1:
+        raise ValueError(f"SFUMATO_THREADS must be a whole number from 1 on, got {wanted!r}")
+    return int(wanted)
+
+
+def _whole(value: int, name: str) -> int:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be a whole number from 1 on, got {value!r}")
+    return int(value)

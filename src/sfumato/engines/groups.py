@@ -1,0 +1,61 @@
+"""At most m rows of each group, chosen by a keyed hash of the group's own rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfumato.box import Ints, Lattice
+from sfumato.engines.kernels import hash_rows
+
+# Public: the choice has to be the same in every run, it need not be secret.
+_KEY = 0x5F3A_70C1_9D24_E8B7
+
+
+def labels_of(groups: Any, n_rows: int) -> Any:  # noqa: ANN401
+    """Check that there is one label per row, without looking at the labels."""
+    if isinstance(groups, str | bytes):
+        raise TypeError("groups must hold one label per row, not the name of a column")
+    if not hasattr(groups, "__len__"):
+        raise TypeError(f"groups must hold one label per row, got {type(groups).__name__}")
+    if len(getattr(groups, "shape", (0,))) != 1:
+        raise ValueError("groups must be one-dimensional, one label per row")
+    if len(groups) != n_rows:
+        raise ValueError("groups must hold one label per row; their numbers differ")
+    return groups
+
+
+def codes_of(groups: Any) -> Ints:  # noqa: ANN401
+    """Number the groups; rows without a label (None, NaN) form one group of their own."""
+    if isinstance(groups, np.ma.MaskedArray):
+        groups = groups.tolist()
+    dtype = getattr(groups, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "biufSUmM":
+        # unique() takes all NaN for one value.
+        return np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
+    codes: dict[Any, int] = {}
+    labels = groups.to_pylist() if hasattr(groups, "to_pylist") else groups
+    found = (_code(label, codes) for label in labels)
+    return np.fromiter(found, dtype=np.int64, count=len(groups))
+
+
+def _code(label: Any, codes: dict[Any, int]) -> int:  # noqa: ANN401
+    try:
+        if label is None or label != label:
+            return -1
+        return codes.setdefault(label, len(codes))
+    # pandas.NA, or an object that cannot be compared or hashed: no label may stop a pass.
+    except Exception:
+        return -1
+
+
+def few_of_each(lattice: Lattice, rows: Ints, codes: Ints, most: int) -> Ints:
+    """Pick at most `most` of the given row numbers in each group: those with the least hashes."""
+    hashes = hash_rows(lattice, _KEY)[rows]
+    order = np.lexsort((hashes, codes[rows]))
+    sorted_codes = codes[rows][order]
+    first = np.flatnonzero(np.diff(sorted_codes, prepend=sorted_codes[:1] - 1))
+    sizes = np.diff(first, append=len(order))
+    rank = np.arange(len(order)) - np.repeat(first, sizes)
+    return np.sort(rows[order[rank < most]])

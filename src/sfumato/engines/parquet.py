@@ -1,0 +1,103 @@
+"""Parquet files, read in batches. The only file that imports pyarrow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.box import Floats
+from sfumato.engines.tables import Block
+
+_ROWS = 65_536
+# pandas stores the index of a data frame under such a name; it is no column of the frame.
+_INDEX = re.compile(r"__index_level_\d+__")
+
+
+@dataclass(frozen=True)
+class Parquet:
+    """A Parquet file; its schema names the columns and declares their types."""
+
+    path: Path
+    names: tuple[str, ...]
+    named: bool = True
+
+    @classmethod
+    def open(cls, path: Path) -> Parquet:
+        """Read the names of the columns."""
+        with _file(path) as file:
+            names = tuple(file.schema_arrow.names)
+        if not names:
+            raise ValueError(f"{path} is empty: it has no columns")
+        return cls(path, names)
+
+    @cached_property
+    def usual(self) -> tuple[int, ...]:
+        """All columns but the index that pandas may have stored."""
+        return tuple(i for i, name in enumerate(self.names) if not _INDEX.fullmatch(name))
+
+    def check(self, positions: Sequence[int]) -> None:
+        """Refuse columns whose declared type is not a number."""
+        with _file(self.path) as file:
+            schema = file.schema_arrow
+        wrong = [schema.field(i) for i in positions if not _is_number(schema.field(i).type)]
+        if wrong:
+            listing = ", ".join(f"{field.name} ({field.type})" for field in wrong)
+            raise ValueError(f"columns must hold numbers; these do not: {listing}")
+
+    def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
+        """Read these columns, in this order, from the first row to the last."""
+        first = 1
+        for batch in self._batches(positions):
+            columns = [_floats(column) for column in batch]
+            yield Block.clean(np.column_stack(columns), first)
+            first += batch.num_rows
+
+    def labels(self, position: int) -> Iterator[list[str]]:
+        """Read one column as text."""
+        for batch in self._batches([position]):
+            yield ["" if value is None else str(value) for value in batch.column(0).to_pylist()]
+
+    def _batches(self, positions: Sequence[int]) -> Iterator[Any]:
+        """Yield batches with these columns only, in this order."""
+        wanted = [self.names[i] for i in positions]
+        with _file(self.path) as file:
+            for batch in file.iter_batches(batch_size=_ROWS, columns=wanted):
+                yield batch.select(wanted)
+
+
+def _pyarrow() -> Any:  # noqa: ANN401
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError('reading Parquet needs pyarrow: pip install "sfumato[parquet]"') from None
+    return pyarrow
+
+
+def _file(path: Path) -> Any:  # noqa: ANN401
+    arrow = _pyarrow()
+    try:
+        return arrow.parquet.ParquetFile(path)
+    except arrow.ArrowInvalid:
+        raise ValueError(f"{path} is not a Parquet file") from None
+
+
+def _is_number(kind: Any) -> bool:  # noqa: ANN401
+    types = _pyarrow().types
+    tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
+    return any(test(kind) for test in tests)
+
+
+def _floats(column: Any) -> Floats:  # noqa: ANN401
+    """Numbers as float64, and NaN where a value is missing."""
+    arrow = _pyarrow()
+    if arrow.types.is_boolean(column.type):
+        column = column.cast(arrow.uint8())
+    values = column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return np.asarray(values, dtype=np.float64)

@@ -1,0 +1,138 @@
+"""What every file format offers: named columns, and blocks of numbers to read again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.box import Floats
+
+Bools = NDArray[np.bool_]
+Column = str | int
+"""A column as users name it: its header, or its position counted from 0."""
+
+_SHOWN = 30
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a table, and what was wrong with them.
+
+    `values` has NaN for every cell that is not a number; `text` marks those of them that hold
+    something else than a missing value. `ragged` marks rows with too few or too many fields, and
+    `lines` says where in the file each row stands, counted from 1.
+    """
+
+    values: Floats
+    text: Bools
+    ragged: Bools
+    lines: NDArray[np.int64]
+
+    @classmethod
+    def clean(cls, values: Floats, first: int) -> Block:
+        """A block of which every row has all its fields, and no cell holds text."""
+        return cls(
+            values,
+            np.zeros(values.shape, dtype=np.bool_),
+            np.zeros(len(values), dtype=np.bool_),
+            np.arange(first, first + len(values)),
+        )
+
+
+class Table(Protocol):
+    """A file of rows. It may be read many times, and no row can make reading it fail."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of every column; its position where the file names none."""
+
+    @property
+    def named(self) -> bool:
+        """Whether the names come from the file."""
+
+    @property
+    def usual(self) -> tuple[int, ...]:
+        """Positions of the columns that are read when none are asked for."""
+
+    def check(self, positions: Sequence[int]) -> None:
+        """Refuse columns that the file declares to be something else than numbers."""
+
+    def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
+        """Read these columns, in this order, from the first row to the last."""
+
+    def labels(self, position: int) -> Iterator[list[str]]:
+        """Read one column as text."""
+
+
+def position_of(table: Table, column: Column) -> int:
+    """Find a column by its name or its position."""
+    places = [i for i, name in enumerate(table.names) if name == column]
+    if len(places) > 1:
+        raise ValueError(
+            f"{len(places)} columns are named {column!r}: name it by its position, one of "
+            f"{', '.join(map(str, places))}"
+        )
+    if places:
+        return places[0]
+    text = str(column)
+    if not isinstance(column, bool) and text.isascii() and text.isdigit():
+        if int(text) < len(table.names):
+            return int(text)
+    raise ValueError(f"there is no column {column!r}; {_listing(table)}")
+
+
+def _listing(table: Table) -> str:
+    width = len(table.names)
+    if not table.named:
+        return f"the columns have no names, only positions: 0 to {width - 1}"
+    more = f" and {width - _SHOWN} more" if width > _SHOWN else ""
+    return f"the columns are {', '.join(table.names[:_SHOWN])}{more}"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns that are read from a table: the features, and whose rows are whose."""
+
+    table: Table
+    positions: tuple[int, ...]
+    owner: int | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of every feature; its position where the file names none."""
+        return tuple(self.table.names[i] for i in self.positions)
+
+    def blocks(self) -> Iterator[Block]:
+        """Read the features."""
+        return self.table.blocks(self.positions)
+
+    def place_of(self, column: Column) -> int:
+        """Which feature a column is."""
+        position = position_of(self.table, column)
+        if position not in self.positions:
+            raise ValueError(f"column {column!r} is in the file, but not among the features")
+        return self.positions.index(position)
+
+
+def select(table: Table, columns: Iterable[Column] | None, groups: Column | None) -> Layout:
+    """Choose the features and the column that names the groups."""
+    owner = None if groups is None else position_of(table, groups)
+    if columns is None:
+        chosen = tuple(i for i in table.usual if i != owner)
+    elif isinstance(columns, str):
+        raise TypeError(f"columns must be a list of names or positions, got {columns!r}")
+    else:
+        chosen = tuple(position_of(table, column) for column in columns)
+    twice = next((i for i in chosen if chosen.count(i) > 1), None)
+    if twice is not None:
+        raise ValueError(f"column {table.names[twice]!r} is asked for twice")
+    if owner in chosen:
+        raise ValueError(f"column {groups!r} names the groups and cannot be a feature as well")
+    if not chosen:
+        raise ValueError("no column is left to cluster; at least one is needed")
+    table.check(chosen)
+    return Layout(table, chosen, owner)

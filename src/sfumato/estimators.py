@@ -1,0 +1,238 @@
+"""PrivateKMeans: the scikit-learn face of the house."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sfumato.box import Floats, Ints, NanPolicy
+from sfumato.curator.curator import Curator
+from sfumato.engines.opening import split_groups
+from sfumato.methods import METHODS, Method, Task
+from sfumato.parameters import check_delta, check_epsilon, check_whole
+from sfumato.receipt import Receipt
+
+_BLOCK = 65_536
+
+_HIDDEN = {
+    "labels_": "the cluster of every training row",
+    "inertia_": "the exact cost of the training rows",
+}
+
+
+class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """k-means centres under differential privacy.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of centres.
+    epsilon : float, default=1.0
+        The privacy budget ε of this fit.
+    delta : float, default=0.0
+        0 is pure ε-DP; a δ above 0 allows Gaussian noise.
+    bounds : pair (lower, upper)
+        Public bounds, scalars or one value per column. Required, and never read from the data:
+        what lies outside is clipped.
+    method : str or method, default="dplloyd"
+        A name in `sfumato.METHODS`, or a configured instance such as `DPLloyd(iterations=3)`.
+    n_rows : int, optional
+        Declares the number of rows public; it is taken as declared and never compared with the
+        data. By default a method that needs the number buys a noisy count.
+    nan : {"center", "drop"}, default="center"
+        Cells that are not finite numbers go to the centre of their column, or their row is dropped.
+    max_rows_per_group : int, default=1
+        With `fit(X, groups=…)`: rows kept of each group, all of which are protected together.
+    random_state : int, RandomState instance or None
+        Public randomness (starts). It never seeds the noise: two fits always differ.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        The centres, in the user's units.
+    cluster_sizes_ : ndarray of shape (n_clusters,)
+        Noisy sizes of the clusters.
+    receipt_ : Receipt
+        What was asked, what each question cost, and the guarantee.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sfumato import PrivateKMeans
+    >>> X = np.random.default_rng(0).uniform(size=(1000, 2))
+    >>> model = PrivateKMeans(n_clusters=3, epsilon=1.0, bounds=(0, 1)).fit(X)
+    >>> model.cluster_centers_.shape
+    (3, 2)
+
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        bounds: Any = None,  # noqa: ANN401
+        method: str | Method = "dplloyd",
+        n_rows: int | None = None,
+        nan: NanPolicy = "center",
+        max_rows_per_group: int = 1,
+        random_state: Any = None,  # noqa: ANN401
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.method = method
+        self.n_rows = n_rows
+        self.nan = nan
+        self.max_rows_per_group = max_rows_per_group
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: None = None, *, groups: Any = None) -> Self:  # noqa: ANN401
+        """Find private centres of `X`: an array, a data frame, a path, or a `Curator`.
+
+        Rows given directly open a budget of their own, used up by this fit. A `Curator` keeps one
+        budget across many fits, of which this one takes (epsilon, delta).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), data frame, path or Curator
+            The rows. NaN and infinite cells follow the `nan` policy.
+        y : None
+            Ignored.
+        groups : array-like of shape (n_samples,) or column name, optional
+            Whose rows are whose: protects each group as a whole.
+
+        Returns
+        -------
+        self : PrivateKMeans
+            The fitted model.
+
+        """
+        method = self._method()
+        k = check_whole(self.n_clusters, "n_clusters")
+        n_rows = None if self.n_rows is None else check_whole(self.n_rows, "n_rows", least=0)
+        epsilon, delta = check_epsilon(self.epsilon), check_delta(self.delta)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        curator = self._curator(X, groups)
+        task = Task(k, curator.box.n_features, epsilon, delta, n_rows)
+        account = curator.reserve(type(method).__name__, method.caps(task))
+        try:
+            centers = method(curator, task, account=account, rng=rng)
+        finally:
+            curator.ledger.cancel(account)
+        self.box_ = curator.box
+        self.cluster_centers_: Floats = curator.box.from_lattice(centers.points)
+        self.cluster_sizes_: Floats = centers.sizes
+        self.receipt_ = Receipt.of(
+            account,
+            method=type(method).__name__,
+            neighbours=curator.neighbours,
+            notes=centers.notes,
+        )
+        return self
+
+    def predict(self, X: Any) -> Ints:  # noqa: ANN401
+        """Return the index of the nearest centre for rows that the caller brings.
+
+        Near is meant as in the fit: columns scaled by their bounds, rows clipped into them, cells
+        that are not finite numbers at the centre of their column.
+        """
+        blocks = [scaled.argmin(axis=1) for scaled in self._distances(X)]
+        return np.concatenate(blocks).astype(np.int64)
+
+    def transform(self, X: Any) -> Floats:  # noqa: ANN401
+        """Return the distances to every centre, in the cube [−1, 1]^d that the bounds span."""
+        return np.concatenate([np.sqrt(squared) for squared in self._distances(X)])
+
+    def fit_predict(self, X: Any, y: None = None, *, groups: Any = None) -> Ints:  # noqa: ANN401
+        """Fit, then predict on the caller's own rows: for their owner, not a release."""
+        if isinstance(X, Curator | str | os.PathLike):
+            raise TypeError("fit_predict labels rows that the caller brings: pass them as an array")
+        return self.fit(X, groups=groups).predict(X)
+
+    def fit_transform(self, X: Any, y: None = None, *, groups: Any = None) -> Floats:  # noqa: ANN401
+        """Fit, then transform the caller's own rows: for their owner, not a release."""
+        if isinstance(X, Curator | str | os.PathLike):
+            raise TypeError(
+                "fit_transform needs rows that the caller brings: pass them as an array"
+            )
+        return self.fit(X, groups=groups).transform(X)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was released, and the receipt, as JSON."""
+        from sfumato.saving import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in _HIDDEN:
+            raise AttributeError(
+                f"{type(self).__name__} has no {name}: {_HIDDEN[name]} would betray rows. "
+                "For rows of your own use predict(X), or the owner's tools in sfumato.nonprivate"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    def _method(self) -> Method:
+        if not isinstance(self.method, str):
+            if not callable(self.method) or not hasattr(self.method, "caps"):
+                raise TypeError(f"method must be a name or a method instance, got {self.method!r}")
+            return self.method
+        if self.method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
+        return METHODS[self.method]()
+
+    def _curator(self, X: Any, groups: Any) -> Curator:  # noqa: ANN401
+        if isinstance(X, Curator):
+            if groups is not None:
+                raise ValueError("groups belong to the Curator: pass them where it is made")
+            self.n_features_in_ = X.box.n_features
+            return X
+        X, groups = split_groups(X, groups)
+        curator = Curator(
+            X,
+            bounds=self.bounds,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            nan=self.nan,
+            groups=groups,
+            max_rows_per_group=self.max_rows_per_group,
+        )
+        if isinstance(X, str | os.PathLike):
+            self.n_features_in_ = curator.box.n_features
+        else:
+            validate_data(self, X, skip_check_array=True)
+        return curator
+
+    def _distances(self, X: Any) -> Iterator[Floats]:  # noqa: ANN401
+        """Squared distances to the centres, in the cube, block by block."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
+        centers = self.box_.to_cube(self.cluster_centers_)
+        for start in range(0, len(X), _BLOCK):
+            block = self.box_.to_cube(X[start : start + _BLOCK])
+            yield euclidean_distances(block, centers, squared=True)

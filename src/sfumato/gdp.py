@@ -1,0 +1,95 @@
+"""Gaussian differential privacy: what μ² is worth in (ε, δ), rounded towards less privacy claimed.
+
+A mechanism is μ-GDP when telling neighbours apart is no easier than telling N(0, 1) from N(μ, 1).
+μ² simply adds over adaptive steps (Dong, Roth, Su 2022, Corollary 2), and μ-GDP is (ε, δ)-DP for
+δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) and for no smaller δ (Balle, Wang 2018, Theorem 8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from math import isqrt
+from typing import Any
+
+import mpmath
+
+_BITS = 320
+_STEPS = 90
+
+
+def _real(value: Fraction) -> Any:  # noqa: ANN401  (mpmath numbers have no types)
+    return mpmath.mpf(value.numerator) / value.denominator
+
+
+def _delta(mu: Any, epsilon: Any) -> Any:  # noqa: ANN401
+    upper = mpmath.ncdf(mu / 2 - epsilon / mu)
+    return upper - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
+
+
+def _bisect(holds: Callable[[Any], bool]) -> tuple[Any, Any]:
+    """Neighbouring positive numbers (yes, no) where `holds` turns from true to false."""
+    yes, no = mpmath.mpf(1), mpmath.mpf(1)
+    while not holds(yes):
+        yes /= 2
+    while holds(no):
+        no *= 2
+    for _ in range(_STEPS):
+        middle = (yes + no) / 2
+        yes, no = (middle, no) if holds(middle) else (yes, middle)
+    return yes, no
+
+
+def _round(value: Any, bits: int, up: bool) -> Fraction:  # noqa: ANN401
+    """`value` as a fraction with `bits` significant bits, rounded up or down."""
+    shift = bits - int(mpmath.ceil(mpmath.log(value, 2)))
+    whole = (mpmath.ceil if up else mpmath.floor)(mpmath.ldexp(value, shift))
+    return Fraction(int(whole)) / Fraction(2) ** shift
+
+
+@lru_cache(256)
+def mu2_of(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the largest μ² that (ε, δ) can carry, rounded down."""
+    if epsilon < 0 or not 0 < delta < 1:
+        raise ValueError(f"μ² needs ε ≥ 0 and 0 < δ < 1, got ({float(epsilon)}, {float(delta)})")
+    with mpmath.workprec(_BITS):
+        mu, _ = _bisect(lambda mu: _delta(mu, _real(epsilon)) <= _real(delta))
+        return _round(mu * mu, 50, up=False)
+
+
+@lru_cache(256)
+def epsilon_of(mu2: Fraction, delta: Fraction) -> Fraction:
+    """Return the smallest ε such that √μ²-GDP implies (ε, δ)-DP, rounded up."""
+    if mu2 <= 0 or not 0 < delta < 1:
+        raise ValueError(f"ε needs μ² > 0 and 0 < δ < 1, got ({float(mu2)}, {float(delta)})")
+    with mpmath.workprec(_BITS):
+        mu = mpmath.sqrt(_real(mu2))
+        if _delta(mu, mpmath.mpf(0)) <= _real(delta):
+            return Fraction(0)
+        _, epsilon = _bisect(lambda epsilon: _delta(mu, epsilon) > _real(delta))
+        return _round(epsilon, 64, up=True)
+
+
+def delta_of(mu2: Fraction, epsilon: Fraction) -> float:
+    """Return δ for which √μ²-GDP is exactly (ε, δ)-DP, as a float rounded up."""
+    with mpmath.workprec(_BITS):
+        return float(_delta(mpmath.sqrt(_real(mu2)), _real(epsilon)) * (1 + mpmath.mpf(2) ** -50))
+
+
+def rho_of(mu2: Fraction) -> Fraction:
+    """Return ρ of the zero-concentrated DP that μ-GDP implies: μ²/2."""
+    return mu2 / 2
+
+
+def root_above(square: Fraction, bits: int = 128) -> Fraction:
+    """Return a fraction at or above √square, less than one part in 2^(bits/2) too large."""
+    shift = max(0, bits - square.numerator.bit_length() + square.denominator.bit_length())
+    shift += shift % 2
+    scaled = -((-square.numerator << shift) // square.denominator)
+    return Fraction(_isqrt_up(scaled), 1 << (shift // 2))
+
+
+def _isqrt_up(value: int) -> int:
+    root = isqrt(value)
+    return root if root * root == value else root + 1

@@ -1,0 +1,53 @@
+"""What every clustering method is: a data-free division of its budget, then questions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from sfumato.box import Floats
+from sfumato.budget import Account, Caps
+from sfumato.curator.curator import Curator
+from sfumato.curator.questions import MAX_NUMBERS
+
+
+@dataclass(frozen=True)
+class Centers:
+    """What a method returns: centres in lattice units, noisy sizes, and remarks for the receipt."""
+
+    points: Floats
+    sizes: Floats
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a fit is asked for: public numbers only. `n_rows` is None unless declared public."""
+
+    k: int
+    n_features: int
+    epsilon: Fraction
+    delta: Fraction
+    n_rows: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.k * (self.n_features + 1) > MAX_NUMBERS:
+            raise ValueError(
+                f"{self.k:,} clusters in {self.n_features} columns need more than "
+                f"{MAX_NUMBERS:,} numbers; ask for fewer clusters"
+            )
+
+
+class Method(Protocol):
+    """A private clustering method. It never sees a row and never states a sensitivity."""
+
+    def caps(self, task: Task) -> Caps:
+        """Divide (ε, δ) among the currencies."""
+
+    def __call__(
+        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
+    ) -> Centers:
+        """Find centres by asking the curator, paid from the account. `rng` is public."""

@@ -1,0 +1,139 @@
+"""DPLloyd: k-means whose every step sees noisy counts and sums.
+
+Su, Cao, Li, Bertino, Jin. Differentially private k-means clustering. CODASPY 2016, §4.1.1.
+Departs from it: counts and sums get noise fitted to each, or one joint cube noise, instead of the
+same Laplace noise on all.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from sfumato.box import REACH, Floats
+from sfumato.budget import Account, Caps, Share
+from sfumato.curator.curator import CellTotals, Curator
+from sfumato.curator.questions import Nearest
+from sfumato.gdp import mu2_of
+from sfumato.methods.base import Centers, Task
+from sfumato.methods.starts import sphere_packing
+from sfumato.parameters import check_whole
+
+NoiseChoice = Literal["auto", "cube", "laplace", "gaussian"]
+Schedule = Literal["uniform", "halving", "increasing"]
+
+# Su et al. 2015, Eq. 7: a centre lies about 2·ρ·r from the middle in each dimension.
+RHO = 0.225
+
+
+@dataclass(frozen=True)
+class DPLloyd:
+    """A fixed number of noisy Lloyd steps from a start that looks at no data."""
+
+    iterations: int = 5
+    schedule: Schedule = "uniform"
+    noise: NoiseChoice = "auto"
+
+    def __post_init__(self) -> None:
+        check_whole(self.iterations, "iterations")
+        check_choice(self.schedule, Schedule, "schedule")
+        check_choice(self.noise, NoiseChoice, "noise")
+
+    def caps(self, task: Task) -> Caps:
+        """All of the budget in the one currency of the noise."""
+        return one_currency(choose_noise(self.noise, self.iterations, task), task)
+
+    def __call__(
+        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
+    ) -> Centers:
+        """Take the noisy Lloyd steps, one share each."""
+        points = sphere_packing(task.k, task.n_features, rng)
+        sizes = np.zeros(task.k)
+        law = law_of(self.noise, account)
+        for share in account.rest(currency(law)).split(*weights(self.schedule, self.iterations)):
+            points, sizes = lloyd_step(curator, points, share, law)
+        return Centers(points, sizes, (f"{self.iterations} iterations with {law} noise",))
+
+
+def check_choice(value: object, choices: object, name: str) -> None:
+    """Refuse a word that is not one of the choices."""
+    if value not in get_args(choices):
+        raise ValueError(f"{name} must be one of {', '.join(get_args(choices))}, got {value!r}")
+
+
+def weights(schedule: Schedule, iterations: int) -> list[int]:
+    """How the iterations share the budget; the last halving step takes the remainder."""
+    if schedule == "halving":
+        return [2 ** max(iterations - 2 - i, 0) for i in range(iterations)]
+    if schedule == "increasing":
+        return list(range(1, iterations + 1))
+    return [1] * iterations
+
+
+def currency(law: str) -> Literal["pure", "gdp"]:
+    """The currency that pays for a noise law."""
+    return "gdp" if law == "gaussian" else "pure"
+
+
+def one_currency(law: str, task: Task) -> Caps:
+    """Caps that put the whole budget into the currency of `law`."""
+    if currency(law) == "gdp":
+        return Caps(gaussian=(task.epsilon, task.delta))
+    return Caps(pure=task.epsilon)
+
+
+def choose_noise(noise: NoiseChoice, iterations: int, task: Task) -> str:
+    """Pick the noise with the smallest predicted error that the budget allows."""
+    if noise == "gaussian" and not task.delta:
+        raise ValueError("noise='gaussian' needs delta > 0; with delta=0 use 'cube' or 'laplace'")
+    if noise != "auto":
+        return noise
+    if not task.delta:
+        return "cube"
+    pure = noise_error("cube", task.n_features) * float(iterations / task.epsilon) ** 2
+    mu2 = float(mu2_of(task.epsilon, task.delta))
+    gaussian = noise_error("gaussian", task.n_features) * iterations / mu2
+    return "cube" if pure <= gaussian else "gaussian"
+
+
+def law_of(noise: NoiseChoice, account: Account) -> str:
+    """The noise law that an account was opened for."""
+    if account.caps.gaussian[1]:
+        return "gaussian"
+    return "laplace" if noise == "laplace" else "cube"
+
+
+def noise_error(law: str, n_features: int) -> float:
+    """Expected squared error of a centre × count², for ε = 1 or μ = 1 in the cube [−1, 1]^d."""
+    d, off_center = float(n_features), 4 * n_features * RHO**2
+    if law == "cube":
+        return (d + off_center) * (d + 2) * (d + 3) / 3
+    if law == "gaussian":
+        return (d + math.sqrt(off_center)) ** 2
+    return 2 * (d + math.cbrt(off_center)) ** 3
+
+
+def lloyd_step(curator: Curator, points: Floats, share: Share, law: str) -> tuple[Floats, Floats]:
+    """Move every centre to the noisy mean of its cell; returns the centres and the noisy sizes.
+
+    A cell whose noisy count is below the deviation of its noise keeps its centre.
+    """
+    totals = _noisy_totals(curator, Nearest(np.rint(points).astype(np.int64)), share, law)
+    sizes = totals.sizes.values
+    enough = sizes > max(1.0, totals.sizes.noise_std)
+    means = totals.sums.values / np.where(enough, sizes, 1.0)[:, None]
+    moved = np.where(enough[:, None], np.clip(means, -REACH, REACH), points)
+    return moved, sizes
+
+
+def _noisy_totals(curator: Curator, cells: Nearest, share: Share, law: str) -> CellTotals:
+    if law == "cube":
+        return curator.sums(cells, share=share, joint=True)
+    # The best ratio of the two shares is a constant of d: minimise a/x² + b/y² (or a/x + b/y).
+    d, off_center = curator.box.n_features, 4 * curator.box.n_features * RHO**2
+    for_counts = math.sqrt(off_center) if law == "gaussian" else math.cbrt(off_center)
+    count_share, sum_share = share.split(for_counts, d)
+    return curator.sums(cells, share=sum_share, counts=count_share)

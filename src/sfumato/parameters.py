@@ -1,0 +1,47 @@
+"""Parameters as users type them, checked before anything is charged."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from fractions import Fraction
+from typing import Any
+
+
+def check_epsilon(value: Any) -> Fraction:  # noqa: ANN401
+    """Read ε as the decimal that was written: 0.1 is 1/10, so that ten of them make 1."""
+    epsilon = _number(value, "epsilon", "a positive number such as 1.0")
+    if not 0 < epsilon < math.inf:
+        raise ValueError(f"epsilon must be a positive, finite number such as 1.0, got {value!r}")
+    return _decimal(value)
+
+
+def check_delta(value: Any) -> Fraction:  # noqa: ANN401
+    """Read δ; 0 means pure differential privacy."""
+    delta = _number(value, "delta", "0 (pure) or a small number such as 1e-6")
+    if not 0 <= delta < 1:
+        raise ValueError(
+            f"delta must lie in [0, 1): 0 (pure) or a small number such as 1e-6, got {value!r}"
+        )
+    return _decimal(value)
+
+
+def check_whole(value: Any, name: str, least: int = 1) -> int:  # noqa: ANN401
+    """Read a whole number that is at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    return int(value)
+
+
+def _number(value: Any, name: str, wanted: str) -> float:  # noqa: ANN401
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be {wanted}, got {value!r}")
+    return float(value)
+
+
+def _decimal(value: Any) -> Fraction:  # noqa: ANN401
+    if isinstance(value, numbers.Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    return Fraction(repr(float(value)))

@@ -1,0 +1,182 @@
+"""The receipt of a fit: what was asked, what each question cost, and what is promised."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+from sfumato.budget import Account, Entry, Kind
+from sfumato.guarantee import Guarantee, of_account
+
+_KINDS: tuple[Kind, ...] = ("pure", "gdp", "approximate")
+_UNITS = {"pure": "ε", "gdp": "μ²", "approximate": "ε"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One question: its exact cost, the law and exact scale of its noise in lattice units.
+
+    `noise` is one standard deviation of that noise in the user's units.
+    """
+
+    question: str
+    kind: Kind
+    cost: str
+    delta: str
+    law: str
+    scale: str
+    noise: str
+    released: bool
+
+    @classmethod
+    def of(cls, entry: Entry) -> Line:
+        """Write down one entry of an account."""
+        return cls(
+            question=entry.question,
+            kind=entry.share.kind,
+            cost=str(entry.share.amount),
+            delta=str(entry.share.delta),
+            law=entry.law,
+            scale=str(entry.scale),
+            noise=entry.noise,
+            released=entry.released,
+        )
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What a fit asked and spent. Prints as a table; `to_json` gives the same as data."""
+
+    method: str
+    guarantee: Guarantee
+    lines: tuple[Line, ...]
+    slack: float
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, account: Account, *, method: str, neighbours: str, notes: tuple[str, ...]
+    ) -> Receipt:
+        """Write the receipt of everything that an account was charged for."""
+        return cls(
+            method=method,
+            guarantee=of_account(account, neighbours),
+            lines=tuple(Line.of(entry) for entry in account.entries),
+            slack=sum(entry.slack for entry in account.entries),
+            notes=notes,
+        )
+
+    @property
+    def epsilon(self) -> float:
+        """ε of the promise."""
+        return float(self.guarantee.amount)
+
+    @property
+    def delta(self) -> float:
+        """δ of the promise; 0 is pure differential privacy."""
+        return float(self.guarantee.delta)
+
+    def spent(self, kind: Kind) -> tuple[Fraction, Fraction]:
+        """Exact (amount, δ) charged in one currency."""
+        mine = [line for line in self.lines if line.kind == kind]
+        return sum((Fraction(x.cost) for x in mine), Fraction(0)), sum(
+            (Fraction(x.delta) for x in mine), Fraction(0)
+        )
+
+    @property
+    def rho(self) -> float | None:
+        """ρ of zero-concentrated DP: Σ ε²/2 + Σ μ²/2 of all charges; None after (ε, δ) charges."""
+        if any(line.kind == "approximate" for line in self.lines):
+            return None
+        costs = [(line.kind, Fraction(line.cost)) for line in self.lines]
+        return float(sum(c * c / 2 if kind == "pure" else c / 2 for kind, c in costs))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The receipt as plain values; exact numbers are fractions written as text."""
+        promise = {
+            "kind": self.guarantee.kind,
+            "epsilon": str(self.guarantee.amount),
+            "delta": str(self.guarantee.delta),
+            "neighbours": self.guarantee.neighbours,
+            "in_words": self.guarantee.in_words(),
+        }
+        return {
+            "method": self.method,
+            "guarantee": promise,
+            "questions": [asdict(line) for line in self.lines],
+            "rho_zcdp": self.rho,
+            "numerical_slack": self.slack,
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Receipt:
+        """Read back what `to_dict` wrote."""
+        promise = data["guarantee"]
+        return cls(
+            method=data["method"],
+            guarantee=Guarantee(
+                promise["kind"],
+                Fraction(promise["epsilon"]),
+                Fraction(promise["delta"]),
+                promise["neighbours"],
+            ),
+            lines=tuple(Line(**line) for line in data["questions"]),
+            slack=data["numerical_slack"],
+            notes=tuple(data["notes"]),
+        )
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The receipt as JSON."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    def __str__(self) -> str:
+        return _render(self)
+
+
+def _render(receipt: Receipt, width: int = 100) -> str:
+    """Print a receipt as a table, with the promise underneath."""
+    from rich.console import Console
+
+    console = Console(width=width, color_system=None, force_terminal=False, highlight=False)
+    with console.capture() as captured:
+        console.print(table_of(receipt))
+        for sentence in sentences_of(receipt):
+            console.print(sentence)
+    return captured.get().rstrip()
+
+
+def table_of(receipt: Receipt) -> Any:  # noqa: ANN401  (rich is imported only where it prints)
+    """The questions of a receipt as a rich table."""
+    from rich.table import Table
+
+    table = Table(title=f"Receipt: {receipt.method}", title_justify="left")
+    table.add_column("question")
+    table.add_column("cost", justify="right")
+    table.add_column("noise")
+    table.add_column("one deviation of it")
+    for line in receipt.lines:
+        table.add_row(line.question, _cost(line.kind, line.cost, line.delta), line.law, line.noise)
+    table.add_section()
+    for kind in _KINDS:
+        amount, delta = receipt.spent(kind)
+        if amount:
+            table.add_row(f"total, {kind}", _cost(kind, amount, delta))
+    return table
+
+
+def sentences_of(receipt: Receipt) -> list[str]:
+    """The promise of a receipt in words, and its notes."""
+    delta = f", δ = {receipt.delta:.3g}" if receipt.delta else ""
+    return [
+        f"Promise: ε = {receipt.epsilon:.6g}{delta}. {receipt.guarantee.in_words()}",
+        f"Numerical slack of the samplers: below {receipt.slack:.0e}, beside the promise.",
+        *(f"Note: {note}." for note in receipt.notes),
+    ]
+
+
+def _cost(kind: Kind, amount: str | Fraction, delta: str | Fraction) -> str:
+    text = f"{_UNITS[kind]} {float(Fraction(amount)):.4g}"
+    return text + (f", δ {float(Fraction(delta)):.3g}" if Fraction(delta) else "")

@@ -1,0 +1,110 @@
+"""Models as JSON: what was released and the receipt, never a pickle."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.box import Box
+from sfumato.methods import METHODS
+from sfumato.receipt import Receipt
+
+if TYPE_CHECKING:
+    from sfumato.estimators import PrivateKMeans
+
+FORMAT = 1
+
+
+def save(model: PrivateKMeans, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model; the file appears whole or not at all."""
+    write_whole(path, json.dumps(to_dict(model), indent=2, ensure_ascii=False) + "\n")
+
+
+def to_dict(model: PrivateKMeans) -> dict[str, Any]:
+    """The allow-list of what a model file holds."""
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "format": FORMAT,
+        "sfumato": version("sfumato"),
+        "n_clusters": int(model.n_clusters),
+        "epsilon": float(model.epsilon),
+        "delta": float(model.delta),
+        "method": _method_to_dict(model.method),
+        "bounds": {"lower": list(model.box_.lower), "upper": list(model.box_.upper)},
+        "nan": model.box_.nan,
+        "feature_names": None if names is None else [str(name) for name in names],
+        "cluster_centers": model.cluster_centers_.tolist(),
+        "cluster_sizes": model.cluster_sizes_.tolist(),
+        "receipt": model.receipt_.to_dict(),
+    }
+
+
+def load(path: str | os.PathLike[str]) -> PrivateKMeans:
+    """Read a model that `save` wrote."""
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        data = None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ValueError(f"{os.fspath(path)} is not a sfumato model of format {FORMAT}")
+    return from_dict(data)
+
+
+def from_dict(data: dict[str, Any]) -> PrivateKMeans:
+    """Rebuild a fitted model."""
+    from sfumato.estimators import PrivateKMeans
+
+    lower, upper = data["bounds"]["lower"], data["bounds"]["upper"]
+    model = PrivateKMeans(
+        n_clusters=data["n_clusters"],
+        epsilon=data["epsilon"],
+        delta=data["delta"],
+        bounds=(lower, upper),
+        method=_method_from_dict(data["method"]),
+        nan=data["nan"],
+    )
+    model.box_ = Box(tuple(lower), tuple(upper), data["nan"])
+    model.n_features_in_ = model.box_.n_features
+    if data["feature_names"] is not None:
+        model.feature_names_in_ = np.array(data["feature_names"], dtype=object)
+    model.cluster_centers_ = np.array(data["cluster_centers"], dtype=np.float64)
+    model.cluster_sizes_ = np.array(data["cluster_sizes"], dtype=np.float64)
+    model.receipt_ = Receipt.from_dict(data["receipt"])
+    return model
+
+
+def write_whole(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file that appears whole or not at all."""
+    target = Path(path)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _method_to_dict(method: Any) -> dict[str, Any]:  # noqa: ANN401
+    if isinstance(method, str):
+        return {"name": method, "settings": {}}
+    names = {cls: name for name, cls in METHODS.items()}
+    settings = dataclasses.asdict(method) if dataclasses.is_dataclass(type(method)) else {}
+    return {"name": names.get(type(method), type(method).__name__), "settings": settings}
+
+
+def _method_from_dict(data: dict[str, Any]) -> Any:  # noqa: ANN401
+    if data["settings"] and data["name"] in METHODS:
+        return METHODS[data["name"]](**data["settings"])
+    return data["name"]

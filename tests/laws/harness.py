@@ -1,0 +1,122 @@
+"""What the laws are run with: datasets, neighbours, every question, and curators that remember."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from sfumato.box import REACH, Box
+from sfumato.curator.curator import Curator
+from sfumato.curator.mechanisms import Cube, Gaussian, Laplace
+from sfumato.curator.noise import NoNoise, ReplayedNoise
+from sfumato.curator.questions import Counts, Grid, Nearest, Totals
+from sfumato.methods import METHODS, Task
+
+CENTERS = np.array([[0, 0], [500, -700], [-REACH, REACH], [20_000, 20_000]])
+
+QUESTIONS_UNDER_LAW = {
+    "counts-nearest": Counts(Nearest(CENTERS)),
+    "counts-grid": Counts(Grid(7, 2)),
+    "totals-nearest": Totals(Nearest(CENTERS)),
+    "totals-grid": Totals(Grid(5, 2)),
+    "totals-radius-1": Totals(Nearest(CENTERS), 1),
+    "totals-radius": Totals(Nearest(CENTERS), 1234),
+    "totals-radius-wide": Totals(Nearest(CENTERS), 2 * REACH),
+}
+
+BUDGETS = {
+    "pure": (Fraction(1), Fraction(0)),
+    "third": (Fraction(1, 3), Fraction(0)),
+    "approximate": (Fraction(1), Fraction(1, 10**6)),
+    "gaussian": (Fraction(1, 2), Fraction(1, 100)),
+}
+
+BOX = Box((0.0, -3.0), (1.0, 3.0))
+
+
+def exact(question, lattice_rows):
+    """The exact answer of a question about lattice rows."""
+    state = question.empty()
+    question.add(np.asarray(lattice_rows, dtype=np.int16).reshape(-1, 2), state)
+    return state
+
+
+def blobs(n=400, seed=0):
+    """Three clumps in BOX, a few rows outside it, and a cell that is not a number."""
+    rng = np.random.default_rng(seed)
+    middle = np.array([[0.2, -2.0], [0.5, 2.0], [0.8, -1.0]])[rng.integers(3, size=n)]
+    rows = middle + rng.normal(0, [0.05, 0.3], (n, 2))
+    rows[: n // 50] *= 40
+    rows[n // 50 : n // 50 + 1, 0] = np.nan
+    return rows
+
+
+@dataclass
+class Transcript:
+    """Everything a curator was asked and answered, question by question."""
+
+    questions: list = field(default_factory=list)
+    mechanisms: list = field(default_factory=list)
+    exact: list = field(default_factory=list)
+    released: list = field(default_factory=list)
+
+
+class Remembering(Curator):
+    """Keeps a transcript; given one, it releases the same again whatever its own rows say."""
+
+    def __init__(self, *args, replay=None, **settings):
+        super().__init__(*args, **settings)
+        self.transcript = Transcript()
+        self.replay = replay
+
+    def _release(self, question, *parts):
+        self.transcript.questions.append((question, [(p.name, p.share.amount) for p in parts]))
+        return super()._release(question, *parts)
+
+    def _perturb(self, mechanism, exact):
+        at = len(self.transcript.released)
+        released = super()._perturb(mechanism, exact)
+        if self.replay is not None:
+            released = self.replay.released[at]
+        self.transcript.mechanisms.append(mechanism)
+        self.transcript.exact.append(exact)
+        self.transcript.released.append(released)
+        return released
+
+
+def loss(mechanism, difference):
+    """Exact privacy loss of one answer, in its own currency: ε, or μ² for Gaussian noise."""
+    moved = [[abs(int(x)) for x in line] for line in np.atleast_2d(difference)]
+    if isinstance(mechanism, Laplace):
+        return sum(sum(line) for line in moved) / mechanism.scale
+    if isinstance(mechanism, Gaussian):
+        return sum(x * x for line in moved for x in line) / mechanism.scale**2
+    assert isinstance(mechanism, Cube)
+    return sum(max(line) for line in moved) / mechanism.scale
+
+
+def run(curator, method, *, k=3, budget="pure", seed=1):
+    """Run one method on one curator; returns its account and its centres."""
+    epsilon, delta = BUDGETS[budget]
+    method = METHODS[method]() if isinstance(method, str) else method
+    task = Task(k, curator.box.n_features, epsilon, delta)
+    account = curator.reserve("law", method.caps(task))
+    centers = method(curator, task, account=account, rng=np.random.default_rng(seed))
+    return account, centers
+
+
+def curator_of(rows, *, noise=None, cls=Remembering, **settings):
+    """A curator with budget to spare and noise that can be replayed."""
+    return cls(
+        rows,
+        bounds=(BOX.lower, BOX.upper),
+        epsilon=10.0,
+        delta=0.1,
+        noise=noise or ReplayedNoise(7),
+        **settings,
+    )
+
+
+def without_noise(rows, **settings):
+    """A curator that answers exactly."""
+    return curator_of(rows, noise=NoNoise(), **settings)

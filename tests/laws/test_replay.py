@@ -1,0 +1,88 @@
+"""A run replayed on a neighbour asks the same, scales its noise the same, loses what it paid."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sfumato.curator.noise import ReplayedNoise
+from sfumato.methods import METHODS
+from tests.laws.harness import BUDGETS, blobs, curator_of, loss, run
+
+ROWS = blobs()
+
+NEIGHBOURS = {
+    "corner": (ROWS, np.vstack([ROWS, [[1.0, 3.0]]])),
+    "far outside": (ROWS, np.vstack([[[1e9, -1e9]], ROWS])),
+    "not a number": (ROWS, np.vstack([ROWS, [[np.nan, np.inf]]])),
+    "one of many twins": (np.repeat(ROWS[:1], 50, axis=0), np.repeat(ROWS[:1], 51, axis=0)),
+    "first row": (np.zeros((0, 2)), np.array([[0.0, -3.0]])),
+    "lone cluster": (ROWS[ROWS[:, 1] < 0], np.vstack([ROWS[ROWS[:, 1] < 0], [[0.5, 3.0]]])),
+}
+
+
+def check_replay(one, other, method, budget):
+    """Run on `one`, replay on `other`, and compare question by question."""
+    account, centers = run(one, method, budget=budget)
+    other.replay = one.transcript
+    _, again = run(other, method, budget=budget)
+    ours, theirs = one.transcript, other.transcript
+    assert ours.questions == theirs.questions
+    assert ours.mechanisms == theirs.mechanisms
+    np.testing.assert_array_equal(centers.points, again.points)
+    np.testing.assert_array_equal(centers.sizes, again.sizes)
+    losses = [
+        loss(mechanism, a - b)
+        for mechanism, a, b in zip(ours.mechanisms, ours.exact, theirs.exact, strict=True)
+    ]
+    charges = [e.share.amount for e in account.entries]
+    assert len(losses) == len(charges)
+    for lost, charge in zip(losses, charges, strict=True):
+        assert lost <= charge
+    return sum(losses, Fraction(0)), sum(charges, Fraction(0))
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("pair", NEIGHBOURS.values(), ids=NEIGHBOURS.keys())
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("nan", ["center", "drop"])
+def test_no_answer_loses_more_than_it_was_charged(method, pair, budget, nan):
+    smaller, larger = (curator_of(rows, nan=nan) for rows in pair)
+    check_replay(smaller, larger, method, budget)
+    smaller, larger = (curator_of(rows, nan=nan) for rows in pair)
+    check_replay(larger, smaller, method, budget)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_charge_is_used_up_by_the_worst_neighbour(method):
+    lost, charged = check_replay(
+        curator_of(ROWS), curator_of(np.vstack([ROWS, [[1.0, 3.0]]])), method, "pure"
+    )
+    assert lost > charged * Fraction(9, 10)
+
+
+GROUPS = np.arange(len(ROWS)) % 40
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("most", [1, 3, 20])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_whole_group_loses_no_more_than_was_charged(method, most, budget):
+    rows = np.vstack([ROWS, np.tile([[1.0, 3.0]], (30, 1))])
+    labels = np.append(GROUPS, np.full(30, 99))
+    with_group = curator_of(rows, groups=labels, max_rows_per_group=most)
+    keep = labels != 99
+    without = curator_of(rows[keep], groups=labels[keep], max_rows_per_group=most)
+    lost, charged = check_replay(with_group, without, method, budget)
+    assert 0 < lost <= charged
+
+
+def test_a_group_of_m_rows_needs_the_noise_for_m_rows():
+    one, many = (
+        curator_of(ROWS, groups=GROUPS, max_rows_per_group=m, noise=ReplayedNoise(1))
+        for m in (1, 6)
+    )
+    for curator in (one, many):
+        run(curator, "dplloyd")
+    scales = [c.transcript.mechanisms[0].scale for c in (one, many)]
+    assert scales[1] == 6 * scales[0]

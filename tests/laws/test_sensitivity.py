@@ -1,0 +1,121 @@
+"""Declared sensitivities hold for all neighbours, in exact integers, and are reached."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.box import REACH
+from sfumato.curator.questions import CELLS, QUESTIONS, Counts, Nearest, Totals
+from tests.laws.harness import QUESTIONS_UNDER_LAW, exact
+
+coordinate = st.one_of(
+    st.integers(-REACH, REACH), st.sampled_from([-REACH, 0, REACH, 500, -700, 501])
+)
+row = st.tuples(coordinate, coordinate)
+questions = pytest.mark.parametrize(
+    "question", QUESTIONS_UNDER_LAW.values(), ids=QUESTIONS_UNDER_LAW.keys()
+)
+
+
+def change(question, rows, more):
+    """How far `more` rows move the answer, as (moved count, moved sums)."""
+    difference = exact(question, [*rows, *more]) - exact(question, rows)
+    if isinstance(question, Counts):
+        return difference.reshape(-1, 1), None
+    return difference[:, :1], difference[:, 1:]
+
+
+def size(moved):
+    """(L1, L2 squared) of a change."""
+    values = [int(x) for x in moved.ravel()]
+    return sum(abs(x) for x in values), sum(x * x for x in values)
+
+
+def test_every_question_and_every_kind_of_cell_is_under_law():
+    under = QUESTIONS_UNDER_LAW.values()
+    assert {type(q) for q in under} == set(QUESTIONS)
+    assert {type(q.cells) for q in under} == set(CELLS)
+
+
+@questions
+@given(rows=st.lists(row, max_size=8), extra=row)
+@settings(max_examples=300, deadline=None)
+def test_one_row_moves_no_more_than_declared(question, rows, extra):
+    counts, sums = change(question, rows, [extra])
+    assert size(counts) == (1, 1)
+    if sums is not None:
+        declared = question.sensitivity()
+        l1, l2_squared = size(sums)
+        assert l1 <= declared.l1
+        assert l2_squared <= declared.l2_squared
+
+
+@questions
+@given(rows=st.lists(row, max_size=4), group=st.lists(row, max_size=5))
+@settings(max_examples=100, deadline=None)
+def test_a_group_moves_no_more_than_its_rows_together(question, rows, group):
+    counts, sums = change(question, rows, group)
+    declared = Counts(question.cells).sensitivity().times(len(group))
+    assert size(counts)[0] <= declared.l1
+    assert size(counts)[1] <= declared.l2_squared
+    if sums is not None:
+        declared = question.sensitivity().times(len(group))
+        assert size(sums)[0] <= declared.l1
+        assert size(sums)[1] <= declared.l2_squared
+
+
+@questions
+@given(rows=st.lists(row, max_size=8), extra=row)
+@settings(max_examples=200, deadline=None)
+def test_counts_and_sums_stay_in_the_body_of_their_joint_norm(question, rows, extra):
+    if isinstance(question, Counts):
+        return
+    counts, sums = change(question, rows, [extra])
+    assert sorted(counts.ravel())[-1] == 1
+    moved = [line for line in sums if line.any()]
+    assert len(moved) <= 1
+    for line in moved:
+        if question.radius is None:
+            assert max(abs(int(x)) for x in line) <= REACH
+        else:
+            assert sum(int(x) ** 2 for x in line) <= question.radius**2
+
+
+@questions
+def test_exhaustively_on_a_small_domain(question):
+    points = [(-REACH, -REACH), (0, 0), (1, -1), (500, -700), (REACH, REACH)]
+    declared = question.sensitivity()
+    for rows in product(points, repeat=3):
+        for extra in points:
+            counts, sums = change(question, rows, [extra])
+            assert size(counts) == (1, 1)
+            if sums is not None:
+                assert size(sums)[0] <= declared.l1
+                assert size(sums)[1] <= declared.l2_squared
+
+
+def reached(question, candidates):
+    """The largest change that any candidate row makes to an empty dataset."""
+    changes = [size(change(question, [], [row])[1]) for row in candidates]
+    return max(l1 for l1, _ in changes), max(l2 for _, l2 in changes)
+
+
+@pytest.mark.parametrize("name", ["totals-nearest", "totals-grid"])
+def test_a_corner_reaches_the_declared_sensitivity(name):
+    question = QUESTIONS_UNDER_LAW[name]
+    declared = question.sensitivity()
+    corners = list(product([-REACH, REACH], repeat=2))
+    assert reached(question, corners) == (declared.l1, declared.l2_squared)
+
+
+@pytest.mark.parametrize("radius", [1, 5, 1234, 20_000])
+def test_clipped_rows_reach_the_radius_or_come_within_one_step(radius):
+    question = Totals(Nearest(np.zeros((1, 2), dtype=int)), radius)
+    declared = question.sensitivity()
+    along = [(REACH, 0)] + [(x, x) for x in range(radius // 2, min(REACH, 3 * radius) + 1)]
+    l1, l2_squared = reached(question, along)
+    assert l2_squared == declared.l2_squared == radius**2
+    assert declared.l1 - 2 < l1 <= declared.l1

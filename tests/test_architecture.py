@@ -1,0 +1,194 @@
+"""The plan of the house, as far as a test can check it."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sfumato
+from sfumato.methods import METHODS
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "sfumato"
+FILES = sorted(SOURCE.rglob("*.py"))
+ids = [str(f.relative_to(SOURCE)) for f in FILES]
+files = pytest.mark.parametrize("path", FILES, ids=ids)
+
+TRUSTED_NOISE = {"curator/noise.py", "curator/samplers.py", "curator/stream.py"}
+
+
+def tree(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(path):
+    """Every module that a file imports, at the top or inside a function."""
+    found = set()
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def room(path):
+    return path.relative_to(SOURCE).parts[0]
+
+
+ALLOWED = {
+    "box.py": set(),
+    "gdp.py": set(),
+    "parameters.py": set(),
+    "budget.py": {"gdp"},
+    "guarantee.py": {"budget", "gdp"},
+    "receipt.py": {"budget", "guarantee", "gdp"},
+    "nonprivate.py": {"box"},
+    "engines": {"box", "engines"},
+    "methods": {
+        "box",
+        "budget",
+        "curator.curator",
+        "curator.questions",
+        "gdp",
+        "methods",
+        "parameters",
+    },
+    "curator": {"box", "budget", "curator", "engines", "gdp", "guarantee", "parameters"},
+}
+
+
+@files
+def test_rooms_import_only_what_the_plan_allows(path):
+    if room(path) not in ALLOWED:
+        return
+    for name in imports(path):
+        if name.startswith("sfumato."):
+            inside = name.removeprefix("sfumato.")
+            allowed = ALLOWED[room(path)]
+            assert any(inside == a or inside.startswith(a + ".") for a in allowed), name
+
+
+@files
+def test_only_the_curator_draws_noise(path):
+    name = str(path.relative_to(SOURCE))
+    noisy = {n for n in imports(path) if re.search(r"curator\.(noise|samplers|stream|settle)", n)}
+    assert not noisy or room(path) == "curator", name
+    text = path.read_text(encoding="utf-8")
+    if name not in TRUSTED_NOISE:
+        assert "urandom" not in text
+    assert not re.search(r"np\.random\.(?!Generator|default_rng)", text)
+    assert not imports(path) & {"random", "secrets", "logging", "pickle"}
+
+
+@files
+def test_questions_and_engines_never_see_noise_or_budget(path):
+    """They travel to workers, which must hold neither."""
+    name = str(path.relative_to(SOURCE))
+    if room(path) != "engines" and name != "curator/questions.py":
+        return
+    for forbidden in ("noise", "samplers", "stream", "budget", "mechanisms", "curator.curator"):
+        assert not any(forbidden in n for n in imports(path) if n.startswith("sfumato")), name
+
+
+@files
+def test_sizes(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 250
+    assert max((len(line) for line in lines), default=0) <= 100
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.FunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            if body:
+                assert body[-1].end_lineno - body[0].lineno + 1 <= 40, node.name
+        if isinstance(node, ast.ClassDef):
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            assert not body or body[-1].end_lineno - body[0].lineno + 1 <= 150, node.name
+
+
+@files
+def test_names(path):
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ClassDef):
+            assert not re.search(r"^Base|Manager|Utils|Helper|Impl$", node.name), node.name
+        if isinstance(node, ast.FunctionDef):
+            assert node.args.kwarg is None, f"{node.name} takes **kwargs"
+
+
+@files
+def test_no_promises_left_open(path):
+    assert not re.search(r"NotImplementedError|TODO|FIXME|XXX", path.read_text(encoding="utf-8"))
+
+
+def classes(name):
+    return {n.name: n for n in tree(SOURCE / name).body if isinstance(n, ast.ClassDef)}
+
+
+def test_questions_state_their_sensitivity_and_mechanisms_their_guarantee():
+    questions = classes("curator/questions.py")
+    for name in ("Counts", "Totals"):
+        assert "Sensitivity:" in ast.get_docstring(questions[name])
+    for name, node in classes("curator/mechanisms.py").items():
+        assert "Guarantee:" in ast.get_docstring(node), name
+    curator = classes("curator/curator.py")["Curator"]
+    assert "Guarantee:" in ast.get_docstring(curator)
+    for node in curator.body:
+        takes_share = isinstance(node, ast.FunctionDef) and any(
+            a.arg == "share" for a in node.args.kwonlyargs
+        )
+        if takes_share:
+            assert "Sensitivity:" in ast.get_docstring(node), node.name
+            assert "Guarantee:" in ast.get_docstring(node), node.name
+
+
+def test_every_question_and_sampler_has_a_proof_page():
+    pages = {p.stem for p in (ROOT / "docs" / "proofs").glob("*.md")}
+    assert {
+        "counts",
+        "totals",
+        "exact-kernels",
+        "discrete-laplace",
+        "rounded-gaussian",
+        "cube-noise",
+        "selection",
+        "stream",
+        "composition",
+    } <= pages
+
+
+def test_methods_take_shares_from_their_account_only():
+    for path in (SOURCE / "methods").glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert ".reserve(" not in text
+        assert "Share(" not in text
+        assert ".fold(" not in text
+
+
+def test_readme_lists_exactly_the_methods():
+    table = re.findall(r"^\| `(\w+)` \|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    assert table == list(METHODS)
+
+
+def test_public_names_are_there():
+    for name in sfumato.__all__:
+        assert getattr(sfumato, name) is not None
+    assert dir(sfumato) == sorted(sfumato.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = sfumato.nothing
+
+
+def test_importing_the_package_is_cheap():
+    code = "import sys, sfumato; print({'numpy', 'sklearn', 'scipy'} & set(sys.modules))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "set()"
+
+
+def test_readme_commands_are_the_ones_that_ci_runs():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    ci = (ROOT / ".ci" / "run").read_text("utf-8")
+    for command in ("make demo", "make test"):
+        assert command in readme
+        assert command in ci

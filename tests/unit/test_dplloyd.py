@@ -1,0 +1,66 @@
+"""DPLloyd's public parts: starts, schedules, the choice of noise, bad settings."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sfumato.box import REACH
+from sfumato.methods import DPLloyd, Sukpisit, Task
+from sfumato.methods.dplloyd import choose_noise, noise_error, weights
+from sfumato.methods.starts import sphere_packing
+
+F = Fraction
+
+
+@pytest.mark.parametrize(("k", "d"), [(1, 1), (3, 2), (15, 2), (10, 8), (64, 100), (200, 2)])
+def test_sphere_packing_keeps_its_distances(k, d):
+    points = sphere_packing(k, d, np.random.default_rng(0)) / REACH
+    assert points.shape == (k, d)
+    gap = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2))
+    nearest = (gap + np.eye(k) * 9e9).min()
+    border = (1 - np.abs(points)).min()
+    assert border > 0
+    # The largest feasible radius is bounded by the border and half the nearest pair.
+    assert min(border, nearest / 2) > 0.5 * (1 if k == 1 else min(1, k ** (-1 / d) / 2))
+
+
+def test_sphere_packing_is_public_randomness():
+    one, same, other = (sphere_packing(5, 3, np.random.default_rng(s)) for s in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+def test_schedules():
+    assert weights("uniform", 3) == [1, 1, 1]
+    assert weights("increasing", 3) == [1, 2, 3]
+    assert weights("halving", 4) == [4, 2, 1, 1]
+    assert weights("halving", 1) == [1]
+
+
+def test_noise_is_chosen_by_the_smaller_predicted_error():
+    def chosen(d, delta):
+        return choose_noise("auto", 5, Task(3, d, F(1), delta))
+
+    assert chosen(2, F(0)) == chosen(1000, F(0)) == "cube"
+    assert chosen(2, F(1, 10**6)) == "cube"
+    assert chosen(1000, F(1, 10**6)) == "gaussian"
+    for d in (1, 2, 10, 100):
+        assert noise_error("cube", d) < noise_error("laplace", d)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: DPLloyd(iterations=0), "iterations"),
+        (lambda: DPLloyd(schedule="random"), "schedule must be one of uniform"),
+        (lambda: DPLloyd(noise="none"), "noise must be one of auto"),
+        (lambda: Sukpisit(max_iter=-1), "max_iter"),
+        (lambda: Sukpisit(tol=-1.0), "tol"),
+        (lambda: Sukpisit(tol=float("nan")), "tol"),
+        (lambda: DPLloyd(noise="gaussian").caps(Task(3, 2, F(1), F(0))), "needs delta > 0"),
+    ],
+)
+def test_bad_settings_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

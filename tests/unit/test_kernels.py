@@ -1,0 +1,312 @@
+"""The two sets of loops against plain Python integers."""
+
+import subprocess
+import sys
+from functools import cache
+from math import isqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato.engines
+from sfumato.box import REACH
+from sfumato.engines import kernels, kernels_numba, kernels_numpy
+
+BACKENDS = ["numpy", "numba"]
+KINDS = ["totals", "counts", "clipped", "grid_counts", "grid_totals"]
+
+coordinates = st.one_of(
+    st.sampled_from([-REACH, -REACH + 1, -1, 0, 1, REACH - 1, REACH]), st.integers(-REACH, REACH)
+)
+
+
+def points(n, d):
+    return st.lists(st.lists(coordinates, min_size=d, max_size=d), min_size=n[0], max_size=n[1])
+
+
+@st.composite
+def problems(draw):
+    d = draw(st.integers(1, 5))
+    rows = draw(points((0, 12), d))
+    # Centres repeated, and rows used as centres: ties are the rule here, not the exception.
+    centers = draw(points((1, 5), d))
+    centers += draw(st.lists(st.sampled_from(centers + rows), max_size=3))
+    cuts = sorted(draw(st.lists(st.integers(0, len(rows)), max_size=3)))
+    lattice = np.array(rows, dtype=np.int16).reshape(-1, d)
+    return lattice, np.array(centers, dtype=np.int64), cuts
+
+
+def integers(array):
+    return [[int(x) for x in row] for row in array]
+
+
+def label(row, centers):
+    return min(range(len(centers)), key=lambda c: (squared(row, centers[c]), c))
+
+
+def squared(row, center):
+    return sum((x - y) ** 2 for x, y in zip(row, center, strict=True))
+
+
+def clipped(row, center, radius):
+    v = [x - y for x, y in zip(row, center, strict=True)]
+    square = sum(x * x for x in v)
+    if square <= radius * radius:
+        return v
+    length = isqrt(square - 1) + 1
+    return [(abs(x) * radius // length) * (1 if x > 0 else -1) for x in v]
+
+
+def cell(row, per_axis):
+    index = 0
+    for x in row:
+        index = index * per_axis + (x + REACH) * per_axis // (2 * REACH + 1)
+    return index
+
+
+def oracle(kind, rows, centers, radius=1000, per_axis=3):
+    rows, centers, d = integers(rows), integers(centers), rows.shape[1]
+    state = [[0] * (d + 1) for _ in range(per_axis**d if "grid" in kind else len(centers))]
+    for row in rows:
+        where = cell(row, per_axis) if "grid" in kind else label(row, centers)
+        values = clipped(row, centers[where], radius) if kind == "clipped" else row
+        state[where] = [a + b for a, b in zip(state[where], [1, *values], strict=True)]
+    whole = np.array(state, dtype=np.int64)
+    return whole[:, 0] if "counts" in kind else whole
+
+
+def run(kind, rows, centers, state, radius=1000, per_axis=3):
+    if kind == "totals":
+        kernels.nearest_totals(rows, centers, state)
+    elif kind == "counts":
+        kernels.nearest_counts(rows, centers, state)
+    elif kind == "clipped":
+        kernels.nearest_clipped(rows, centers, radius, state)
+    elif kind == "grid_counts":
+        kernels.grid_counts(rows, per_axis, state)
+    else:
+        kernels.grid_totals(rows, per_axis, state)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=60, deadline=None)
+@given(problem=problems(), radius=st.integers(0, 200_000))
+def test_every_cut_gives_the_integers_of_the_oracle(backend, kind, problem, radius):
+    rows, centers, cuts = problem
+    expected = oracle(kind, rows, centers, radius)
+    state = np.zeros_like(expected)
+    apart = np.zeros_like(expected)
+    with kernels.use(backend):
+        for block in np.split(rows, cuts):
+            run(kind, block, centers, state, radius)
+            alone = np.zeros_like(expected)
+            run(kind, block, centers, alone, radius)
+            apart += alone
+    np.testing.assert_array_equal(state, expected)
+    np.testing.assert_array_equal(apart, expected)
+
+
+@pytest.mark.parametrize("kind", ["totals", "counts", "clipped"])
+@pytest.mark.parametrize("k", [1, 2, 7])
+@pytest.mark.parametrize("d", [*range(-2, 3), 16, 256])
+def test_wide_rows(kind, k, d):
+    d += kernels_numba._WIDE
+    rng = np.random.default_rng(d * k)
+    rows = rng.integers(-REACH, REACH + 1, (23, d), dtype=np.int16)
+    rows[:4] = [[REACH], [-REACH], [0], [1]]
+    centers = rng.integers(-REACH, REACH + 1, (k, d))
+    centers[0], centers[-1] = REACH, -REACH
+    rows[5:9] = centers[0] // 2 + centers[-1] // 2
+    expected = oracle(kind, rows, centers, 5_000_000 // d)
+    for backend in BACKENDS:
+        for parts in (1, 2, 23):
+            state = np.zeros_like(expected)
+            with kernels.use(backend):
+                for block in np.array_split(rows, parts):
+                    run(kind, block, centers, state, 5_000_000 // d)
+            np.testing.assert_array_equal(state, expected)
+
+
+@pytest.mark.parametrize("shape", [(30_000, 3, 6), (9_000, 60, 5), (700, 1500, 3)])
+def test_backends_agree_over_many_blocks(shape):
+    n, d, k = shape
+    rng = np.random.default_rng(n)
+    # Few distinct values, so that many rows lie equally near to several centres.
+    rows = rng.integers(-2, 3, (n, d), dtype=np.int16)
+    centers = rng.integers(-2, 3, (k, d))
+    states = {}
+    for backend in BACKENDS:
+        with kernels.use(backend):
+            states[backend] = np.zeros((3, k, d + 1), dtype=np.int64)
+            kernels.nearest_totals(rows, centers, states[backend][0])
+            kernels.nearest_clipped(rows, centers, 2, states[backend][1])
+            kernels.nearest_counts(rows, centers, counts := np.zeros(k, dtype=np.int64))
+            states[backend][2, :, 0] = counts
+            labels = kernels.cells_of_nearest(rows, centers)
+        np.testing.assert_array_equal(counts, np.bincount(labels, minlength=k))
+        np.testing.assert_array_equal(states[backend][0, :, 1:].sum(axis=0), rows.sum(axis=0))
+    np.testing.assert_array_equal(states["numpy"], states["numba"])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_layout_and_flags_of_arrays_do_not_matter(backend):
+    rng = np.random.default_rng(3)
+    rows = rng.integers(-REACH, REACH + 1, (50, 4), dtype=np.int16)
+    centers = rng.integers(-REACH, REACH + 1, (3, 4))
+    expected = oracle("totals", rows, centers)
+    wide = np.zeros((50, 8), dtype=np.int16)
+    wide[:, ::2] = rows
+    frozen = rows.copy()
+    frozen.flags.writeable = centers.flags.writeable = False
+    for same in (rows, np.asfortranarray(rows), wide[:, ::2], frozen):
+        state = np.zeros_like(expected)
+        with kernels.use(backend):
+            kernels.nearest_totals(same, centers, state)
+        np.testing.assert_array_equal(state, expected)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@settings(max_examples=60, deadline=None)
+@given(problem=problems(), per_axis=st.sampled_from([1, 2, 7, 255, 65535]))
+def test_labels(backend, problem, per_axis):
+    rows, centers, _ = problem
+    with kernels.use(backend):
+        nearest = kernels.cells_of_nearest(rows, centers)
+        cells = kernels.cells_of_grid(rows[:, :2], per_axis)
+    assert nearest.dtype == cells.dtype == np.int64
+    assert nearest.tolist() == [label(row, integers(centers)) for row in integers(rows)]
+    assert cells.tolist() == [cell(row, per_axis) for row in integers(rows[:, :2])]
+
+
+def lengths_at_the_edge():
+    for d in (1, 2, 3, 5, 60, 1000):
+        for fill in (1, 2, 181, 32767, 65533, 65534):
+            v = np.full(d, fill)
+            v[::3] *= -1
+            yield v
+    for m in (2, 3, 46341, 65534):
+        yield np.array([m, 1])
+        yield np.array([m, 0])
+        yield np.array([m - 1, isqrt(2 * m - 2)])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_no_clipped_row_is_longer_than_the_radius(backend):
+    for v in lengths_at_the_edge():
+        center = -v // 2
+        row = (center + v).astype(np.int16)
+        square = int((v * v).sum())
+        root = isqrt(square)
+        for radius in {0, 1, 2, 3, 181, root // 2, max(root - 1, 0), root, root + 1, 10**12}:
+            state = np.zeros((1, len(v) + 1), dtype=np.int64)
+            with kernels.use(backend):
+                kernels.nearest_clipped(row[np.newaxis], center[np.newaxis], radius, state)
+            u = [int(x) for x in state[0, 1:]]
+            assert u == clipped(integers([row])[0], integers([center])[0], radius)
+            assert sum(x * x for x in u) <= radius * radius
+            assert sum(abs(x) for x in u) <= isqrt(len(v) * radius * radius)
+            if square <= radius * radius:
+                assert u == v.tolist()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_squares_around_2_to_52_keep_their_exact_root(backend):
+    loops = kernels_numpy if backend == "numpy" else kernels_numba
+    d = kernels.MAX_FEATURES
+    centers = np.full((1, d), -REACH)
+    rows = np.full((3, d), REACH, dtype=np.int16)
+    rows[1, 0] -= 1
+    rows[2, :2] = [REACH - 1, -REACH]
+    for row in rows:
+        state = np.zeros((1, d + 1), dtype=np.int64)
+        loops.add_clipped(row[np.newaxis], np.zeros(1, dtype=np.int64), centers, 2**25, state)
+        v = row.astype(np.int64) + REACH
+        length = isqrt(int((v * v).sum()) - 1) + 1
+        np.testing.assert_array_equal(state[0, 1:], v * 2**25 // length)
+
+
+def hash_of(row, key):
+    def mix(z):
+        z = (z + 0x9E3779B97F4A7C15) % 2**64
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        return z ^ (z >> 31)
+
+    z = mix(key % 2**64)
+    for j in range(0, len(row), 4):
+        z = mix(z ^ sum((x % 2**16) << (16 * i) for i, x in enumerate(row[j : j + 4])))
+    return z
+
+
+@settings(max_examples=60, deadline=None)
+@given(problem=problems(), key=st.integers(-(2**70), 2**70))
+def test_the_hash_of_a_row_looks_at_that_row_alone(problem, key):
+    rows, _, cuts = problem
+    hashes = kernels.hash_rows(rows, key)
+    assert hashes.dtype == np.uint64
+    assert hashes.tolist() == [hash_of(row, key) for row in integers(rows)]
+    pieces = [kernels.hash_rows(block, key) for block in np.split(rows[::-1], cuts)]
+    np.testing.assert_array_equal(np.concatenate(pieces)[::-1], hashes)
+
+
+def test_hashes_spread_evenly_and_change_with_the_key():
+    side = np.arange(-150, 150)
+    rows = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2).astype(np.int16)
+    one, two = kernels.hash_rows(rows, 1), kernels.hash_rows(rows, 2)
+    assert len(np.unique(one)) == len(rows)
+    assert not np.any(one == two)
+    counts = np.bincount(one % np.uint64(10), minlength=10)
+    assert abs(counts - 9000).max() < 7 * 90
+
+
+def test_importing_the_kernels_does_not_import_numba():
+    code = "import sys, sfumato.engines.kernels; sys.exit('numba' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_compiled_loops_are_loaded_when_they_are_worth_it(monkeypatch):
+    rows = np.zeros((30, 2), dtype=np.int16)
+    monkeypatch.setattr(kernels, "_numba", cache(lambda: kernels_numba))
+    monkeypatch.setattr(kernels, "_cells_seen", 0)
+    monkeypatch.setattr(kernels, "_WORTH_LOADING", 100)
+    assert kernels._loops(rows) is kernels_numpy
+    assert kernels._loops(rows) is kernels_numba
+    assert kernels._loops(rows[:1]) is kernels_numba
+    with kernels.use("numpy"):
+        assert kernels._loops(rows) is kernels_numpy
+
+
+def test_without_numba_everything_works_in_numpy(monkeypatch):
+    monkeypatch.setattr(kernels, "_numba", cache(kernels._numba.__wrapped__))
+    monkeypatch.setattr(kernels, "_WORTH_LOADING", 0)
+    monkeypatch.delattr(sfumato.engines, "kernels_numba")
+    monkeypatch.setitem(sys.modules, "sfumato.engines.kernels_numba", None)
+    assert kernels._loops(np.zeros((1, 1), dtype=np.int16)) is kernels_numpy
+    with pytest.raises(ImportError, match="fast"), kernels.use("numba"):
+        pass
+
+
+def test_unknown_backends_are_refused():
+    with pytest.raises(ValueError, match="'numpy'"), kernels.use("fortran"):
+        pass
+
+
+def test_loops_compile_where_nothing_can_be_cached(monkeypatch):
+    plain = kernels_numba.njit
+
+    def njit(*args, cache=False, **options):
+        if cache:
+            raise RuntimeError("cannot cache function")
+        return plain(*args, **options)
+
+    monkeypatch.setattr(kernels_numba, "njit", njit)
+
+    @kernels_numba._compiled(kernels_numba.int64[::1])
+    def add_one(state):
+        state[0] += 1
+
+    add_one(state := np.zeros(1, dtype=np.int64))
+    assert state[0] == 1
