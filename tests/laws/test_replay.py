@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from sfumato.curator.noise import ReplayedNoise
-from sfumato.methods import METHODS
+from sfumato.methods import METHODS, DPLloyd
 from tests.laws.harness import BUDGETS, blobs, curator_of, loss, run
 
 ROWS = blobs()
+NOISES = ("cube", "laplace", "gaussian")
 
 NEIGHBOURS = {
     "corner": (ROWS, np.vstack([ROWS, [[1.0, 3.0]]])),
@@ -53,12 +54,20 @@ def test_no_answer_loses_more_than_it_was_charged(method, pair, budget, nan):
     check_replay(larger, smaller, method, budget)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("pair", NEIGHBOURS.values(), ids=NEIGHBOURS.keys())
+@pytest.mark.parametrize("schedule", ["uniform", "halving", "increasing"])
+@pytest.mark.parametrize("noise", NOISES)
+def test_every_noise_and_schedule_of_dplloyd(noise, schedule, pair):
+    method = DPLloyd(iterations=4, noise=noise, schedule=schedule)
+    check_replay(*(curator_of(rows) for rows in pair), method, "approximate")
+
+
+@pytest.mark.parametrize("method", [*METHODS, *(DPLloyd(noise=n) for n in NOISES)], ids=str)
 def test_the_charge_is_used_up_by_the_worst_neighbour(method):
-    lost, charged = check_replay(
-        curator_of(ROWS), curator_of(np.vstack([ROWS, [[1.0, 3.0]]])), method, "pure"
-    )
-    assert lost > charged * Fraction(9, 10)
+    """No more noise than the guarantee needs: a corner row loses what was charged."""
+    corner = np.vstack([ROWS, [[1.0, 3.0]]])
+    lost, charged = check_replay(curator_of(ROWS), curator_of(corner), method, "approximate")
+    assert lost > charged * Fraction(99, 100)
 
 
 GROUPS = np.arange(len(ROWS)) % 40

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from sfumato.box import REACH
+from sfumato.curator.curator import Curator
 from sfumato.methods import DPLloyd, Sukpisit, Task
-from sfumato.methods.dplloyd import choose_noise, noise_error, weights
+from sfumato.methods.dplloyd import RHO, choose_noise, noise_error, weights
 from sfumato.methods.starts import sphere_packing
 
 F = Fraction
@@ -47,6 +48,28 @@ def test_noise_is_chosen_by_the_smaller_predicted_error():
     assert chosen(1000, F(1, 10**6)) == "gaussian"
     for d in (1, 2, 10, 100):
         assert noise_error("cube", d) < noise_error("laplace", d)
+
+
+@pytest.mark.parametrize(("noise", "power"), [("laplace", 2), ("gaussian", 1)])
+@pytest.mark.parametrize("d", [1, 2, 10])
+def test_counts_and_sums_share_the_budget_at_the_least_error(noise, power, d):
+    """The share of the counts minimises (error of the sums) + (error of the counts)."""
+    curator = Curator(np.zeros((9, d)), bounds=(-1, 1), epsilon=1.0, delta=1e-3)
+    task = Task(2, d, F(1), F(1, 1000))
+    method = DPLloyd(iterations=1, noise=noise)
+    account = curator.reserve("test", method.caps(task))
+    method(curator, task, account=account, rng=np.random.default_rng(0))
+    sums, counts = (float(e.share.amount) for e in account.entries)
+    part = counts / (sums + counts)
+
+    def error(x):
+        return (
+            d**3 / (1 - x) ** 2 + 4 * d * RHO**2 / x**2
+            if power == 2
+            else (d**2 / (1 - x) + 4 * d * RHO**2 / x)
+        )
+
+    assert error(part) < min(error(part * 1.02), error(part / 1.02))
 
 
 @pytest.mark.parametrize(
