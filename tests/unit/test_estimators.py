@@ -24,7 +24,6 @@ X = RNG.normal([[0.2, 0.3]] * 300 + [[0.8, 0.7]] * 300, 0.05)
 
 EXPECTED_FAILURES = {
     "check_clustering": "labels_ of the training rows would betray them and does not exist",
-    "check_clusterer_compute_labels_predict": "no labels_; and two fits never draw the same noise",
     "check_estimators_empty_data_messages": "0 rows are a neighbour of 1 row: charged and answered",
     "check_fit_idempotent": "two fits never draw the same noise",
     "check_dtype_object": "an object array has no public numeric type: refused before the charge",
@@ -85,15 +84,21 @@ def test_frames_give_the_same_as_arrays_and_keep_names(frame):
     np.testing.assert_array_equal(fit(frame).cluster_centers_, fit(X).cluster_centers_)
     fitted = model().fit(frame)
     assert fitted.n_features_in_ == 2
-    if not isinstance(frame, pa.Table):
-        assert fitted.feature_names_in_.tolist() == ["a", "b"]
+    assert names_are_kept(fitted, frame)
+
+
+def names_are_kept(fitted, frame):
+    """Which frames scikit-learn can read names from, besides pandas, depends on its version."""
+    names = getattr(fitted, "feature_names_in_", np.array([])).tolist()
+    return names == ["a", "b"] or (names == [] and not isinstance(frame, pd.DataFrame))
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_groups_by_column_name(frame):
     data = frame({"a": X[:, 0], "who": [f"p{i % 50}" for i in range(len(X))], "b": X[:, 1]})
     fitted = model(max_rows_per_group=4).fit(data, groups="who")
-    assert fitted.feature_names_in_.tolist() == ["a", "b"]
+    assert names_are_kept(fitted, data)
+    assert fitted.n_features_in_ == 2
     assert "one group of at most 4 rows" in str(fitted.receipt_)
     same = model(max_rows_per_group=4).fit(X, groups=np.arange(len(X)) % 50)
     assert same.receipt_.guarantee == fitted.receipt_.guarantee

@@ -1,8 +1,5 @@
 """The two sets of loops against plain Python integers."""
 
-import subprocess
-import sys
-from functools import cache
 from math import isqrt
 
 import numpy as np
@@ -10,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import sfumato.engines
 from sfumato.box import REACH
 from sfumato.engines import kernels, kernels_numba, kernels_numpy
 
@@ -226,87 +222,3 @@ def test_squares_around_2_to_52_keep_their_exact_root(backend):
         v = row.astype(np.int64) + REACH
         length = isqrt(int((v * v).sum()) - 1) + 1
         np.testing.assert_array_equal(state[0, 1:], v * 2**25 // length)
-
-
-def hash_of(row, key):
-    def mix(z):
-        z = (z + 0x9E3779B97F4A7C15) % 2**64
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-        return z ^ (z >> 31)
-
-    z = mix(key % 2**64)
-    for j in range(0, len(row), 4):
-        z = mix(z ^ sum((x % 2**16) << (16 * i) for i, x in enumerate(row[j : j + 4])))
-    return z
-
-
-@settings(max_examples=60, deadline=None)
-@given(problem=problems(), key=st.integers(-(2**70), 2**70))
-def test_the_hash_of_a_row_looks_at_that_row_alone(problem, key):
-    rows, _, cuts = problem
-    hashes = kernels.hash_rows(rows, key)
-    assert hashes.dtype == np.uint64
-    assert hashes.tolist() == [hash_of(row, key) for row in integers(rows)]
-    pieces = [kernels.hash_rows(block, key) for block in np.split(rows[::-1], cuts)]
-    np.testing.assert_array_equal(np.concatenate(pieces)[::-1], hashes)
-
-
-def test_hashes_spread_evenly_and_change_with_the_key():
-    side = np.arange(-150, 150)
-    rows = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2).astype(np.int16)
-    one, two = kernels.hash_rows(rows, 1), kernels.hash_rows(rows, 2)
-    assert len(np.unique(one)) == len(rows)
-    assert not np.any(one == two)
-    counts = np.bincount(one % np.uint64(10), minlength=10)
-    assert abs(counts - 9000).max() < 7 * 90
-
-
-def test_importing_the_kernels_does_not_import_numba():
-    code = "import sys, sfumato.engines.kernels; sys.exit('numba' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_compiled_loops_are_loaded_when_they_are_worth_it(monkeypatch):
-    rows = np.zeros((30, 2), dtype=np.int16)
-    monkeypatch.setattr(kernels, "_numba", cache(lambda: kernels_numba))
-    monkeypatch.setattr(kernels, "_cells_seen", 0)
-    monkeypatch.setattr(kernels, "_WORTH_LOADING", 100)
-    assert kernels._loops(rows) is kernels_numpy
-    assert kernels._loops(rows) is kernels_numba
-    assert kernels._loops(rows[:1]) is kernels_numba
-    with kernels.use("numpy"):
-        assert kernels._loops(rows) is kernels_numpy
-
-
-def test_without_numba_everything_works_in_numpy(monkeypatch):
-    monkeypatch.setattr(kernels, "_numba", cache(kernels._numba.__wrapped__))
-    monkeypatch.setattr(kernels, "_WORTH_LOADING", 0)
-    monkeypatch.delattr(sfumato.engines, "kernels_numba")
-    monkeypatch.setitem(sys.modules, "sfumato.engines.kernels_numba", None)
-    assert kernels._loops(np.zeros((1, 1), dtype=np.int16)) is kernels_numpy
-    with pytest.raises(ImportError, match="fast"), kernels.use("numba"):
-        pass
-
-
-def test_unknown_backends_are_refused():
-    with pytest.raises(ValueError, match="'numpy'"), kernels.use("fortran"):
-        pass
-
-
-def test_loops_compile_where_nothing_can_be_cached(monkeypatch):
-    plain = kernels_numba.njit
-
-    def njit(*args, cache=False, **options):
-        if cache:
-            raise RuntimeError("cannot cache function")
-        return plain(*args, **options)
-
-    monkeypatch.setattr(kernels_numba, "njit", njit)
-
-    @kernels_numba._compiled(kernels_numba.int64[::1])
-    def add_one(state):
-        state[0] += 1
-
-    add_one(state := np.zeros(1, dtype=np.int64))
-    assert state[0] == 1

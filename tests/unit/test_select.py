@@ -4,25 +4,17 @@ import math
 from fractions import Fraction
 from itertools import permutations
 
-import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato.curator.noise import NoNoise, ReplayedNoise, SecureNoise, selection_slack
 from sfumato.curator.select import (
-    _gaps,
-    choose,
-    cumulative,
     exponential,
-    flip,
     log_probabilities,
     permute_and_flip,
     selection_rate,
 )
-from sfumato.curator.stream import Stream
 
 ALPHA = 1e-9
 LAWS = {"exponential": exponential, "permute_and_flip": permute_and_flip}
@@ -30,10 +22,6 @@ SCORES = np.array([3, -2, 7, 7, 0, 5])
 ONE = {"epsilon": Fraction(1), "sensitivity": 1, "monotone": False}
 
 both = pytest.mark.parametrize("law", LAWS)
-
-
-def key(number):
-    return number.to_bytes(32, "big")
 
 
 def p_value(counts, probabilities):
@@ -60,12 +48,16 @@ def enumerated(scores, rate):
 @both
 @pytest.mark.parametrize("monotone", [True, False])
 def test_guarantee_of_selection_frequencies(law, monotone):
-    """Chi-square at 1e-9 against the law, which also tells the law from one 15 % off."""
-    options = {"epsilon": Fraction(4, 5), "sensitivity": 2, "monotone": monotone}
+    """Chi-square at 1e-9 against the law, which also tells the law from one 15 % off.
+
+    At this size the test misses a rate 15 % off with probability below 3e-6 (non-central
+    chi-square), in the worst of the cases.
+    """
+    options = {"epsilon": Fraction(3, 2), "sensitivity": 2, "monotone": monotone}
     counts = frequencies(law, ReplayedNoise(1), SCORES, 20_000, **options)
     assert p_value(counts, np.exp(log_probabilities(SCORES, law=law, **options))) > ALPHA
-    for wrong in (Fraction(23, 25), Fraction(16, 23)):
-        other = options | {"epsilon": wrong}
+    for wrong in (Fraction(115, 100), Fraction(100, 115)):
+        other = options | {"epsilon": Fraction(3, 2) * wrong}
         assert p_value(counts, np.exp(log_probabilities(SCORES, law=law, **other))) < ALPHA
     other = options | {"monotone": not monotone}
     assert p_value(counts, np.exp(log_probabilities(SCORES, law=law, **other))) < ALPHA
@@ -73,7 +65,7 @@ def test_guarantee_of_selection_frequencies(law, monotone):
 
 @both
 def test_guarantee_of_selection_with_secret_keys(law):
-    counts = frequencies(law, SecureNoise(), SCORES, 5000, **ONE)
+    counts = frequencies(law, SecureNoise(), SCORES, 3000, **ONE)
     assert p_value(counts, np.exp(log_probabilities(SCORES, law=law, **ONE))) > ALPHA
 
 
@@ -152,96 +144,6 @@ def test_object_and_int64_scores_select_alike(law):
         one = LAWS[law](ReplayedNoise(number), scores, **ONE)
         two = LAWS[law](ReplayedNoise(number), scores.astype(object), **ONE)
         assert one == two
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 50])
-@pytest.mark.parametrize("rate", [Fraction(1, 7), Fraction(1, 10**6), Fraction(300)], ids=str)
-def test_choice_settled_usual_and_brute_force_agree(size, rate):
-    gaps = _gaps(np.random.default_rng(size).integers(0, 40, size))
-    for number in range(40):
-        usual = choose(Stream(key(number)), gaps, rate)
-        assert usual == choose(Stream(key(number)), gaps, rate, band=math.inf)
-        with mpmath.workprec(900):
-            (raw,) = Stream(key(number)).bits(np.array([0]), 6)
-            tilt = mpmath.mpf(rate.numerator) / rate.denominator
-            weights = [mpmath.exp(-tilt * int(gap)) for gap in gaps]
-            point = mpmath.mpf(raw) / mpmath.mpf(2) ** 832 * mpmath.fsum(weights)
-            assert usual == sum(mpmath.fsum(weights[: i + 1]) <= point for i in range(size))
-
-
-class Pinned(Stream):
-    """The first uniform number starts with given words."""
-
-    head = 0
-
-    def words(self, size):
-        words = super().words(size).copy()
-        words[:1] = self.head
-        return words
-
-    def words_at(self, places):
-        return np.where(places == 0, np.uint64(self.head), super().words_at(places))
-
-
-@pytest.mark.parametrize("head", [0, 1, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 1])
-def test_a_point_on_a_boundary_is_settled(head):
-    """Two equal weights meet at exactly 1/2, where float64 alone can't decide."""
-
-    class Head(Pinned):
-        pass
-
-    Head.head = head
-    for scores in (np.array([5, 5]), np.array([5]), np.array([5, 5, -(10**6)]), np.array([0] * 9)):
-        gaps = _gaps(scores)
-        stream = Head(key(1))
-        (raw,) = stream.bits(np.array([0]), 6)
-        usual = choose(stream, gaps, Fraction(1))
-        assert usual == raw * int(np.count_nonzero(gaps == 0)) >> 832
-
-
-@pytest.mark.parametrize("kind", ["usual", "pushed"])
-def test_coins_settled_usual_and_brute_force_agree(kind):
-    class Pushed(Stream):
-        def words(self, size):
-            return self.push(super().words(size), np.arange(self.position - size, self.position))
-
-        def words_at(self, places):
-            return self.push(super().words_at(places), places)
-
-        def push(self, words, places):
-            words = words.copy()
-            words[places % 3 == 0] >>= np.uint64(55)
-            words[places % 7 == 0] = ~(words[places % 7 == 0] >> np.uint64(60))
-            words[places % 11 == 0] = 0
-            return words
-
-    make, rate = {"usual": Stream, "pushed": Pushed}[kind], Fraction(1, 90)
-    gaps = _gaps(np.random.default_rng(3).integers(0, 4000, 400))
-    usual = flip(make(key(2)), gaps, rate)
-    assert np.array_equal(usual, flip(make(key(2)), gaps, rate, band=math.inf))
-    with mpmath.workprec(900):
-        for gap, raw, up in zip(gaps, make(key(2)).bits(np.arange(400), 6), usual, strict=True):
-            chance = mpmath.exp(-mpmath.mpf(int(gap)) / 90)
-            assert up == (mpmath.mpf(raw) / mpmath.mpf(2) ** 832 < chance)
-
-
-@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=30))
-def test_gaps_never_wrap(scores):
-    want = [max(scores) - score for score in scores]
-    assert _gaps(np.array(scores, dtype=np.int64)).tolist() == want
-    assert _gaps(scores).tolist() == want
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 100, 10_001])
-def test_running_sums_are_monotone_and_within_their_error(size):
-    weights = np.random.default_rng(4).random(size)
-    sums = cumulative(weights)
-    exact = np.cumsum([Fraction(weight) for weight in weights.tolist()])
-    allowed = Fraction(2 * math.isqrt(size) + 3, 2**53) * exact[-1]
-    assert sums.shape == (size,)
-    assert (np.diff(sums) >= 0).all()
-    for got, want in zip(sums.tolist(), exact, strict=True):
-        assert abs(Fraction(got) - want) <= allowed
 
 
 @both

@@ -178,9 +178,9 @@ def cube(stream: Stream, scale: Fraction, rows: int, dim: int) -> Ints:
     """Draw rows of cube noise, P(z) proportional to exp(-max|z_i| / scale).
 
     Guarantee: z is uniform in a full cube {-m ... m}^dim whose radius has P(m) proportional to
-    (2m + 1)^dim exp(-m / scale), which makes exactly this law (docs/proofs/cube-noise.md): if
-    no coordinate shifts by more than s, scale s / epsilon is epsilon-DP. Each row is within
-    (dim + 1) 2^-127 exp(dim / 2 scale) of it in statistical distance.
+    (2m + 1)^dim exp(-m / scale), which makes exactly this law (docs/proofs/cube-noise.md): for
+    a row that shifts by at most s in each coordinate, scale s / epsilon is epsilon-DP. Each row is
+    within (dim + 1) 2^-127 exp(dim / 2 scale) of the law in statistical distance.
     """
     check_cube(scale, dim)
     out, done = np.empty((rows, dim), np.int64), 0

@@ -14,7 +14,8 @@ import numpy as np
 from sfumato.box import Box
 from sfumato.engines.tables import Block, Layout
 
-_PLACES = 5
+_PLACES = 9
+_PLACES_IN_COLUMN = 3
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,9 @@ class Place:
 
     line: int
     column: str | None
+
+    def __str__(self) -> str:
+        return f"line {self.line}" + (f", column {self.column!r}" if self.column else "")
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ def check_file(
         cells += _counts(block, box)
         rows += len(block.values)
         ragged += int(block.ragged.sum())
-        places += _places(block, layout.names, _PLACES - len(places))
+        _add_places(places, block, layout.names)
         if on_rows is not None:
             on_rows(rows)
     columns = (
@@ -95,14 +99,14 @@ def _counts(block: Block, box: Box | None) -> np.ndarray[Any, np.dtype[np.int64]
     return np.stack([numbers, len(block.values) - numbers - text, text, outside])
 
 
-def _places(block: Block, names: tuple[str, ...], room: int) -> list[Place]:
-    """The first places, a ragged row named once instead of by its cells."""
-    found: list[Place] = []
-    wrong = block.ragged | block.text.any(axis=1)
-    for i in np.flatnonzero(wrong)[: max(room, 0)]:
-        line = int(block.lines[i])
-        if block.ragged[i]:
-            found.append(Place(line, None))
-        else:
-            found += [Place(line, names[j]) for j in np.flatnonzero(block.text[i])]
-    return found[: max(room, 0)]
+def _add_places(places: list[Place], block: Block, names: tuple[str, ...]) -> None:
+    """Note the first places of each column; a ragged row is named once, not by its cells."""
+    torn = np.flatnonzero(block.ragged)[:_PLACES_IN_COLUMN]
+    found = [Place(int(block.lines[i]), None) for i in torn]
+    for j in np.flatnonzero(block.text.any(axis=0)):
+        cells = np.flatnonzero(block.text[:, j] & ~block.ragged)[:_PLACES_IN_COLUMN]
+        found += [Place(int(block.lines[i]), names[j]) for i in cells]
+    for place in sorted(found, key=lambda place: place.line):
+        alike = sum(place.column == known.column for known in places)
+        if alike < _PLACES_IN_COLUMN and len(places) < _PLACES:
+            places.append(place)

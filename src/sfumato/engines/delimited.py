@@ -26,7 +26,7 @@ from sfumato.engines.tables import Block, Bools
 Header = bool | Literal["auto"]
 
 _CHARACTERS = 4 * 2**20
-_MISSING = frozenset(("", "na", "n/a", "nan", "null", "none"))
+_MISSING = frozenset(("", "na", "n/a", "nan", "+nan", "-nan", "null", "none"))
 
 
 @dataclass(frozen=True)
@@ -195,5 +195,5 @@ def _numbers(cells: list[str]) -> tuple[Floats, Bools]:
             pass
     values = np.fromiter(map(_number, cells), np.float64, len(cells))
     for i in np.flatnonzero(np.isnan(values)):
-        text[i] = cells[i].strip().lower().lstrip("+-") not in _MISSING
+        text[i] = cells[i].strip().lower() not in _MISSING
     return values, text

@@ -33,7 +33,7 @@ LONGEST = 2 * REACH * isqrt(MAX_FEATURES)
 _WORTH_LOADING = 2**24
 
 _BLOCK_ROWS = 8192
-_BLOCK_CELLS = 2**19
+_BLOCK_CELLS = 2**18
 
 _backend: Backend = "auto"
 _cells_seen = 0

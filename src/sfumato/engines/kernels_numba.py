@@ -16,7 +16,7 @@ from sfumato.box import REACH, Floats, Ints, Lattice
 _Loop = TypeVar("_Loop", bound=Callable[..., None])
 
 # From this many columns on a matrix product is faster than the loop over groups of rows.
-_WIDE = 48
+_WIDE = 32
 
 _GROUP = 128
 _SIDE = np.uint64(2 * REACH + 1)
@@ -36,8 +36,8 @@ def _compiled(*arguments: Any) -> Callable[[_Loop], _Loop]:  # noqa: ANN401
         options: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}}
         try:
             return cast(_Loop, njit(signature, cache=True, **options)(loop))
-        except RuntimeError:
-            # Neither the package's folder nor the user's cache can be written.
+        except (RuntimeError, OSError):
+            # Neither the package's folder nor the user's cache can be written, or the disk is full.
             return cast(_Loop, njit(signature, **options)(loop))
 
     return compile_

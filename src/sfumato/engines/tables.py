@@ -106,6 +106,11 @@ class Layout:
         """The name of every feature; its position where the file names none."""
         return tuple(self.table.names[i] for i in self.positions)
 
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The names, to be read by people."""
+        return self.names if self.table.named else tuple(f"column {i}" for i in self.names)
+
     def blocks(self) -> Iterator[Block]:
         """Read the features."""
         return self.table.blocks(self.positions)

@@ -1,0 +1,239 @@
+"""Time and memory of a fit on large tables, next to scikit-learn and diffprivlib.
+
+Every measurement runs in a process of its own, with as many threads as it is allowed. Fits of
+sfumato and scikit-learn alternate, and the best of several counts. diffprivlib needs an older
+scikit-learn: it runs in the Python that SFUMATO_DIFFPRIVLIB_PYTHON names, if there is one.
+Results are written as they come; what is in the table already is not measured again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+TABLE = Path(__file__).parent / "tables" / "speed.csv"
+COLUMNS = ["rows", "columns", "clusters", "threads", "measure", "value"]
+SHAPES = [(5_000_000, 8, 10), (1_000_000, 2, 15), (100_000, 100, 64), (70_000, 784, 10)]
+ITERATIONS = 5
+THREAD_VARIABLES = ("SFUMATO_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+Shape = tuple[int, int, int]
+Results = dict[tuple[Shape, int, str], float]
+Fit = Callable[[np.ndarray], object]
+
+
+def blobs(shape: Shape) -> np.ndarray:
+    """Round clusters in the unit cube, generated in place: the peak of memory is the table."""
+    n, d, k = shape
+    rng = np.random.default_rng(0)
+    centers = rng.uniform(0.1, 0.9, (k, d))
+    table = np.empty((n, d))
+    for start in range(0, n, 10_000):
+        block = table[start : start + 10_000]
+        rng.standard_normal(out=block)
+        block *= 0.05
+        block += centers[rng.integers(k, size=len(block))]
+    return table
+
+
+def sfumato_fit(k: int) -> Fit:
+    from sfumato import PrivateKMeans
+    from sfumato.engines import kernels
+
+    try:
+        with kernels.use("numba"):
+            pass
+    except ImportError:
+        print("numba is not installed: the NumPy loops are timed", file=sys.stderr)
+    model = PrivateKMeans(n_clusters=k, epsilon=1.0, bounds=(0, 1), method="dplloyd")
+    return model.fit
+
+
+def sklearn_fit(k: int) -> Fit:
+    from sklearn.cluster import KMeans
+
+    fit: Fit = KMeans(k, n_init=1, init="random", max_iter=ITERATIONS, random_state=0).fit
+    return fit
+
+
+def diffprivlib_fit(k: int) -> Fit:
+    from diffprivlib.models import KMeans  # type: ignore[import-not-found]
+
+    return lambda table: KMeans(k, epsilon=1.0, bounds=(0, 1)).fit(table)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def machine_efficiency() -> float:
+    """Two threads of work that shares nothing: below 1, the second core is not ours alone."""
+    data = b"\0" * 40_000_000
+    one = min(seconds(lambda: hashlib.sha256(data)) for _ in range(3))
+    with ThreadPoolExecutor(2) as pool:
+        two = min(seconds(lambda: list(pool.map(hashlib.sha256, [data] * 2))) for _ in range(3))
+    return one / two
+
+
+def measure_fits(shape: Shape, repeats: int) -> dict[str, float]:
+    table = blobs(shape)
+    fits = {"sfumato": sfumato_fit(shape[2]), "sklearn": sklearn_fit(shape[2])}
+    best = dict.fromkeys(fits, float("inf"))
+    for fit in fits.values():
+        fit(table[:5000])
+    for _ in range(repeats):
+        for name, fit in fits.items():
+            best[name] = min(best[name], seconds(partial(fit, table)))
+    return {
+        "sfumato_seconds": best["sfumato"],
+        "sklearn_seconds": best["sklearn"],
+        "times_sklearn": best["sfumato"] / best["sklearn"],
+        "machine_efficiency": machine_efficiency(),
+        **measure_passes(table, shape[2], repeats),
+    }
+
+
+def measure_passes(table: np.ndarray, k: int, repeats: int) -> dict[str, float]:
+    """The first pass puts the rows on the lattice; every later one only adds."""
+    from sfumato.box import Box
+    from sfumato.curator.questions import Nearest, Totals
+    from sfumato.engines.array import ArrayRows
+
+    box = Box.of((0, 1), table.shape[1])
+    question = Totals(Nearest(box.to_lattice(table[:k]).astype(np.int64)))
+    rows = [ArrayRows(table) for _ in range(2)]
+    first = min(seconds(partial(r.fold, box, question)) for r in rows)
+    later = min(seconds(lambda: rows[0].fold(box, question)) for _ in range(repeats))
+    return {"lattice_seconds": first - later, "pass_seconds": later}
+
+
+def measure_memory(shape: Shape, repeats: int) -> dict[str, float]:
+    table = blobs(shape)
+    fit = sfumato_fit(shape[2])
+    fit(table[:5000])
+    unit = 1 if sys.platform == "darwin" else 1024
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    fit(table)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return {"memory_ratio": (after - before) / table.nbytes}
+
+
+def measure_diffprivlib(shape: Shape, repeats: int) -> dict[str, float]:
+    table = blobs(shape)
+    fit = diffprivlib_fit(shape[2])
+    fit(table[:5000])
+    return {"diffprivlib_seconds": seconds(lambda: fit(table))}
+
+
+JOBS = {"fits": measure_fits, "memory": measure_memory, "diffprivlib": measure_diffprivlib}
+MAIN_MEASURE = {
+    "fits": "times_sklearn",
+    "memory": "memory_ratio",
+    "diffprivlib": "diffprivlib_seconds",
+}
+
+
+def run_job(job: str, shape: Shape, threads: int, repeats: int) -> dict[str, float]:
+    python = sys.executable
+    if job == "diffprivlib":
+        python = os.environ.get("SFUMATO_DIFFPRIVLIB_PYTHON", "")
+        if not python:
+            print("diffprivlib skipped: SFUMATO_DIFFPRIVLIB_PYTHON names no interpreter")
+            return {}
+    command = [python, __file__, "--worker", job, *map(str, shape), "--repeats", str(repeats)]
+    environment = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
+    shown = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, float] = json.loads(shown.stdout.splitlines()[-1])
+    return found
+
+
+def read_table() -> Results:
+    if not TABLE.exists():
+        return {}
+    results: Results = {}
+    with TABLE.open(newline="", encoding="utf-8") as file:
+        for line in csv.DictReader(file):
+            shape = int(line["rows"]), int(line["columns"]), int(line["clusters"])
+            results[shape, int(line["threads"]), line["measure"]] = float(line["value"])
+    return results
+
+
+def append(shape: Shape, threads: int, found: dict[str, float]) -> None:
+    with TABLE.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        if file.tell() == 0:
+            writer.writerow(COLUMNS)
+        for measure, value in found.items():
+            writer.writerow([*shape, threads, measure, f"{value:.4g}"])
+            print(
+                "{:,} x {}, k = {}, {} threads: {} {:.4g}".format(*shape, threads, measure, value)
+            )
+
+
+def report(results: Results) -> None:
+    for shape in SHAPES:
+        one, two = (
+            {m: v for (s, t, m), v in results.items() if (s, t) == (shape, threads)}
+            for threads in (1, 2)
+        )
+        goals = [
+            ("times scikit-learn's time", one.get("times_sklearn"), "<=", 0.8),
+            ("memory / array", one.get("memory_ratio"), "<=", 0.6),
+        ]
+        if "sfumato_seconds" in one:
+            mine = one["sfumato_seconds"]
+            if "diffprivlib_seconds" in one:
+                goals.append(
+                    ("faster than diffprivlib", one["diffprivlib_seconds"] / mine, ">=", 5)
+                )
+            if "sfumato_seconds" in two:
+                free = two["machine_efficiency"]
+                label = f"two-thread efficiency (the machine's own: {free:.2f})"
+                goals.append((label, mine / two["sfumato_seconds"] / 2, ">=", 0.85))
+        print("{:,} x {}, k = {}".format(*shape))
+        for label, value, sign, goal in goals:
+            if value is not None:
+                met = "met" if (value <= goal) == (sign == "<=") else "missed"
+                print(f"  {label}: {value:.2f} (goal {sign} {goal}: {met})")
+
+
+def main(argv: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="bench speed", description=__doc__)
+    parser.add_argument("--fresh", action="store_true", help="measure everything again")
+    parser.add_argument("--repeats", type=int, default=5, help="the best of so many fits counts")
+    parser.add_argument("--worker", nargs=4, metavar=("JOB", "ROWS", "COLUMNS", "CLUSTERS"))
+    options = parser.parse_args(argv)
+    if options.worker:
+        warnings.simplefilter("ignore")
+        job, n, d, k = options.worker
+        print(json.dumps(JOBS[job]((int(n), int(d), int(k)), options.repeats)))
+        return
+    if options.fresh:
+        TABLE.unlink(missing_ok=True)
+    TABLE.parent.mkdir(exist_ok=True)
+    done = read_table()
+    for shape in SHAPES:
+        for job, threads in (("fits", 1), ("fits", 2), ("memory", 1), ("diffprivlib", 1)):
+            if (shape, threads, MAIN_MEASURE[job]) not in done:
+                append(shape, threads, run_job(job, shape, threads, options.repeats))
+    report(read_table())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,132 @@
+"""The command line. Every command loads what it needs when it runs, so that help is instant."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sfumato.cli import options as o
+from sfumato.cli.running import Commands
+
+app = typer.Typer(
+    cls=Commands,
+    add_completion=False,
+    # Plain help reads better on 80 columns, and leaves [lower, upper] as it is written.
+    rich_markup_mode=None,
+    # A pretty traceback prints local variables, and those hold rows.
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"sfumato {version('sfumato')}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def main(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Differentially private clustering: the shapes in a dataset without the people in it."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def demo(as_json: o.Json = False) -> None:
+    """Cluster invented people, to see what it is like. Needs no data."""
+    from sfumato.cli.demo import run
+
+    run(as_json=as_json)
+
+
+@app.command()
+def check(
+    data: o.Data,
+    columns: o.Columns = None,
+    bounds: o.Bounds = None,
+    bounds_file: o.BoundsFile = None,
+    header: o.Header = None,
+    as_json: o.Json = False,
+) -> None:
+    """Say what is wrong with a file. Exact numbers, for its owner: no privacy, no charge."""
+    from sfumato.cli.check import run
+
+    raise typer.Exit(
+        run(
+            data,
+            columns=columns,
+            header=header,
+            bounds=bounds,
+            bounds_file=bounds_file,
+            as_json=as_json,
+        )
+    )
+
+
+@app.command()
+def fit(  # noqa: PLR0913  (a command line is its signature)
+    data: o.Data,
+    k: o.K,
+    epsilon: o.Epsilon,
+    output: o.Out,
+    bounds: o.Bounds = None,
+    bounds_file: o.BoundsFile = None,
+    delta: o.Delta = 0.0,
+    method: o.MethodName = "dplloyd",
+    columns: o.Columns = None,
+    header: o.Header = None,
+    nan: o.NanOption = o.Nan.CENTER,
+    n_rows: o.NRows = None,
+    groups: o.Groups = None,
+    max_rows_per_group: o.MaxRows = 1,
+    on_bad_row: o.OnBadRow = o.BadRow.REFUSE,
+    random_state: o.RandomState = None,
+    as_json: o.Json = False,
+) -> None:
+    """Find private centres of the rows of a file. Writes a model with its receipt."""
+    from sfumato.cli.fit import Request, run
+
+    request = Request(
+        data=data,
+        output=output,
+        k=k,
+        epsilon=epsilon,
+        delta=delta,
+        bounds=bounds,
+        bounds_file=bounds_file,
+        method=method,
+        columns=columns,
+        header=header,
+        n_rows=n_rows,
+        nan="drop" if nan is o.Nan.DROP else "center",
+        groups=groups,
+        max_rows_per_group=max_rows_per_group,
+        refuse=on_bad_row is o.BadRow.REFUSE,
+        random_state=random_state,
+    )
+    run(request, as_json=as_json)
+
+
+@app.command()
+def predict(
+    model: o.Model,
+    data: o.Data,
+    output: o.Out,
+    columns: o.Columns = None,
+    header: o.Header = None,
+    as_json: o.Json = False,
+) -> None:
+    """Label every row of a file with its nearest centre. Rows that you bring stay yours."""
+    from sfumato.cli.predict import run
+
+    run(model, data, output, columns=columns, header=header, as_json=as_json)

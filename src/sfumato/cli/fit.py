@@ -1,0 +1,117 @@
+"""`sfumato fit`: private centres of a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sfumato.box import NanPolicy
+from sfumato.cli.bounds import box_of
+from sfumato.cli.check import refusal
+from sfumato.cli.columns import columns_asked, header_asked, names_of
+from sfumato.cli.paths import check_output
+from sfumato.cli.running import print_json, progress
+from sfumato.cli.show import console, print_centers, print_receipt
+from sfumato.engines.checking import check_file
+from sfumato.engines.files import TableFile, layout_of
+from sfumato.engines.tables import Layout
+from sfumato.estimators import PrivateKMeans
+from sfumato.methods import METHODS
+from sfumato.parameters import check_delta, check_epsilon, check_whole
+from sfumato.saving import to_dict
+
+
+@dataclass(frozen=True)
+class Request:
+    """Everything that was asked for on the command line."""
+
+    data: Path
+    output: Path
+    k: int
+    epsilon: float
+    delta: float
+    bounds: list[str] | None
+    bounds_file: Path | None
+    method: str
+    columns: list[str] | None
+    header: bool | None
+    n_rows: int | None
+    nan: NanPolicy
+    groups: str | None
+    max_rows_per_group: int
+    refuse: bool
+    random_state: int | None
+
+    def file(self) -> TableFile:
+        """The file and the columns of it that are read."""
+        return TableFile(self.data, columns_asked(self.columns), header_asked(self.header))
+
+
+def run(request: Request, *, as_json: bool) -> None:
+    """Fit, write the model, and print it. All that can be refused is refused before the charge."""
+    _check(request)
+    file = request.file()
+    layout = layout_of(file, groups=request.groups)
+    model = _model(request, layout)
+    if request.refuse:
+        with progress(f"checking {request.data.name}") as on_rows:
+            report = check_file(layout, on_rows=on_rows)
+        if not report.clean:
+            raise ValueError(refusal(request.data, report))
+    with progress(f"fitting {request.data.name}"):
+        model.fit(file, groups=request.groups)
+    names = names_of(layout)
+    if names is not None:
+        model.feature_names_in_ = np.array(names, dtype=object)
+    model.save(request.output)
+    if as_json:
+        print_json({"written_to": str(request.output), **to_dict(model)})
+        return
+    out = console()
+    out.print(f"{request.k} private centres of {request.data.name}, by {request.method}")
+    print_centers(out, model, layout.titles)
+    print_receipt(out, model.receipt_)
+    out.print(f"Model written to {request.output}", soft_wrap=True)
+
+
+def _check(request: Request) -> None:
+    """Refuse what is wrong whatever the file holds."""
+    check_whole(request.k, "-k")
+    check_epsilon(request.epsilon)
+    check_delta(request.delta)
+    check_whole(request.max_rows_per_group, "--max-rows-per-group")
+    if request.n_rows is not None:
+        check_whole(request.n_rows, "--n-rows", least=0)
+    if request.random_state is not None and not 0 <= request.random_state < 2**32:
+        raise ValueError(
+            f"--random-state must be a whole number from 0 to 2^32 - 1, got {request.random_state}"
+        )
+    if request.method not in METHODS:
+        raise ValueError(f"--method must be one of {', '.join(METHODS)}, got {request.method!r}")
+    if request.groups is None and request.max_rows_per_group != 1:
+        raise ValueError(
+            "--max-rows-per-group needs --groups COLUMN, which says whose rows they are"
+        )
+    check_output(request.output, request.data, *filter(None, [request.bounds_file]))
+
+
+def _model(request: Request, layout: Layout) -> PrivateKMeans:
+    box = box_of(layout, request.bounds, request.bounds_file)
+    if box is None:
+        raise ValueError(
+            "bounds are required, and come from outside the data: --bounds LOW,HIGH, "
+            "--bounds COLUMN=LOW,HIGH for each column, or --bounds-file FILE"
+        )
+    return PrivateKMeans(
+        n_clusters=request.k,
+        epsilon=request.epsilon,
+        delta=request.delta,
+        bounds=(box.lower, box.upper),
+        method=request.method,
+        n_rows=request.n_rows,
+        nan=request.nan,
+        max_rows_per_group=request.max_rows_per_group,
+        random_state=request.random_state,
+    )

@@ -1,0 +1,101 @@
+"""Options of the command line, each described once. Loads nothing heavy."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Nan(Enum):
+    """What becomes of cells that are not finite numbers."""
+
+    CENTER = "center"
+    DROP = "drop"
+
+
+class BadRow(Enum):
+    """What becomes of a file with rows that are not rows of numbers."""
+
+    REFUSE = "refuse"
+    POLICY = "policy"
+
+
+Data = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA", help="A file of rows: .csv, .tsv (both also .gz), .npy or .parquet."
+    ),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `fit` wrote.")]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="A,B,…", help="Columns to read, by name or position from 0. Default: all."
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line names the columns. Default: yes, if no field is a number.",
+        show_default=False,
+    ),
+]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[COLUMN=]LOW,HIGH",
+        help="Public bounds of all columns, or of one; may be repeated. Choose them without "
+        "looking at the data: what lies outside is clipped.",
+    ),
+]
+BoundsFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help='Bounds as JSON: {"age": [17, 90], …} or [lower, upper].'),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Out = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write.")]
+K = Annotated[int, typer.Option("--n-clusters", "-k", metavar="K", help="Number of centres.")]
+Epsilon = Annotated[
+    float, typer.Option(metavar="ε", help="The privacy budget of this fit, all of it spent.")
+]
+Delta = Annotated[
+    float, typer.Option(metavar="δ", help="0 is pure ε-DP; above 0 allows Gaussian noise.")
+]
+MethodName = Annotated[str, typer.Option(metavar="NAME", help="A clustering method by name.")]
+NRows = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", help="Declare the number of rows public. It is never compared with the data."
+    ),
+]
+NanOption = Annotated[
+    Nan,
+    typer.Option(help="Missing cells go to the centre of their column, or their row is dropped."),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="The column that says whose rows are whose: protects a person with all their rows.",
+    ),
+]
+MaxRows = Annotated[
+    int, typer.Option(metavar="M", help="With --groups: how many rows of a group are used.")
+]
+OnBadRow = Annotated[
+    BadRow,
+    typer.Option(
+        help="refuse: read the file once before anything is spent, and stop if a cell holds text "
+        "or a row has too few or too many fields. policy: treat such cells as missing."
+    ),
+]
+RandomState = Annotated[
+    int | None,
+    typer.Option(
+        metavar="SEED", help="Seeds public randomness (starts), never the noise: two fits differ."
+    ),
+]

@@ -1,0 +1,267 @@
+"""Plants known bugs, one at a time, and sees each one caught by the test that is meant to.
+
+A suite that has never failed on a known bug is no evidence. Each mutant is a copy of the package
+with one change; the named test must fail on it (and passes on the package itself, as part of the
+suite).
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.mutants
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One planted bug: in `file`, `right` becomes `wrong`; `caught_by` must notice."""
+
+    file: str
+    right: str
+    wrong: str
+    caught_by: str
+
+
+SENSITIVITY = "tests/laws/test_sensitivity.py"
+REPLAY = "tests/laws/test_replay.py"
+METHODS = "tests/laws/test_methods.py"
+CURATOR = "tests/laws/test_curator.py"
+SAMPLERS = "tests/stats/test_samplers.py"
+
+MUTANTS = {
+    "sums forget the number of columns": Mutant(
+        "curator/questions.py",
+        "return Sensitivity(d * REACH, d * REACH * REACH)",
+        "return Sensitivity(REACH, REACH * REACH)",
+        f"{SENSITIVITY}::test_one_row_moves_no_more_than_declared",
+    ),
+    "sensitivity one step too small": Mutant(
+        "curator/questions.py",
+        "return Sensitivity(d * REACH, d * REACH * REACH)",
+        "return Sensitivity(d * REACH - 1, d * REACH * REACH - 1)",
+        f"{SENSITIVITY}::test_a_corner_reaches_the_declared_sensitivity",
+    ),
+    "variance for deviation": Mutant(
+        "curator/mechanisms.py",
+        "return cls(root_above(sensitivity.l2_squared / share.amount))",
+        "return cls(sensitivity.l2_squared / share.amount)",
+        f"{REPLAY}::test_the_charge_is_used_up_by_the_worst_neighbour",
+    ),
+    "root drawn twice": Mutant(
+        "curator/mechanisms.py",
+        "return cls(root_above(sensitivity.l2_squared / share.amount))",
+        "return cls(root_above(root_above(sensitivity.l2_squared / share.amount)))",
+        f"{REPLAY}::test_every_noise_and_schedule_of_dplloyd",
+    ),
+    "noise for twice the share": Mutant(
+        "curator/mechanisms.py",
+        "return cls(Fraction(sensitivity.l1) / share.amount)",
+        "return cls(Fraction(sensitivity.l1) / (2 * share.amount))",
+        f"{REPLAY}::test_every_noise_and_schedule_of_dplloyd",
+    ),
+    "cube noise for one row, whatever the group": Mutant(
+        "curator/mechanisms.py",
+        "return cls(Fraction(REACH * rows) / share.amount)",
+        "return cls(Fraction(REACH) / share.amount)",
+        f"{REPLAY}::test_a_whole_group_loses_no_more_than_was_charged",
+    ),
+    "independent noise forgets the group": Mutant(
+        "curator/questions.py",
+        "return Sensitivity(self.l1 * rows, self.l2_squared * rows * rows)",
+        "return Sensitivity(self.l1, self.l2_squared)",
+        f"{SENSITIVITY}::test_a_group_moves_no_more_than_its_rows_together",
+    ),
+    "L2 of a group grows with the root of its rows": Mutant(
+        "curator/questions.py",
+        "return Sensitivity(self.l1 * rows, self.l2_squared * rows * rows)",
+        "return Sensitivity(self.l1 * rows, self.l2_squared * rows)",
+        f"{SENSITIVITY}::test_a_group_moves_no_more_than_its_rows_together",
+    ),
+    "exact counts, noisy sums": Mutant(
+        "curator/curator.py",
+        "        return exact + noise\n",
+        "        return exact + (noise if exact.shape[1] > 1 else 0)\n",
+        f"{CURATOR}::test_the_stated_deviation_is_the_measured_one",
+    ),
+    "no noise on empty cells": Mutant(
+        "curator/curator.py",
+        "        return exact + noise\n",
+        "        return exact + noise * (exact != 0)\n",
+        f"{CURATOR}::test_the_stated_deviation_is_the_measured_one",
+    ),
+    "one scalar of noise for a whole answer": Mutant(
+        "curator/curator.py",
+        "        return exact + noise\n",
+        "        return exact + noise.ravel()[0]\n",
+        f"{CURATOR}::test_the_stated_deviation_is_the_measured_one",
+    ),
+    "joint counts in the wrong unit": Mutant(
+        "curator/curator.py",
+        "        chosen[:, 0] *= REACH\n",
+        "        chosen[:, 0] *= 1\n",
+        f"{CURATOR}::test_joint_noise_answers_counts_and_sums_of_the_same_pass",
+    ),
+    "rows are read before the charge": Mutant(
+        "curator/curator.py",
+        "        positions = account.charge([self._entry(question, p) for p in parts])\n"
+        "        exact = self.__rows.fold(self.box, question)",
+        "        exact = self.__rows.fold(self.box, question)\n"
+        "        positions = account.charge([self._entry(question, p) for p in parts])\n"
+        "        exact = exact",
+        f"{CURATOR}::test_every_question_is_charged_before_a_row_is_read",
+    ),
+    "subclasses of questions are let in": Mutant(
+        "curator/questions.py",
+        "type(cells) not in CELLS",
+        "not isinstance(cells, CELLS)",
+        f"{CURATOR}::test_foreign_questions_are_refused_before_the_charge",
+    ),
+    "shares of any ledger are taken": Mutant(
+        "curator/curator.py",
+        "if share.account.ledger is not self.ledger:",
+        "if share.account.ledger is None:",
+        f"{CURATOR}::test_bad_questions_are_refused_before_the_charge",
+    ),
+    "every iteration spends the whole share": Mutant(
+        "methods/dplloyd.py",
+        ".split(*weights(self.schedule, self.iterations)):",
+        ".split(1) * self.iterations:",
+        f"{METHODS}::test_spends_exactly_its_share_and_what_the_receipt_says",
+    ),
+    "the last halving step loses its half": Mutant(
+        "methods/dplloyd.py",
+        "return [2 ** max(iterations - 2 - i, 0) for i in range(iterations)]",
+        "return [2 ** (iterations - 1 - i) for i in range(iterations)]",
+        "tests/unit/test_dplloyd.py::test_schedules",
+    ),
+    "shares of counts and sums swapped": Mutant(
+        "methods/dplloyd.py",
+        "count_share, sum_share = share.split(for_counts, d)",
+        "sum_share, count_share = share.split(for_counts, d)",
+        "tests/unit/test_dplloyd.py::test_counts_and_sums_share_the_budget_at_the_least_error",
+    ),
+    "the same key in every call": Mutant(
+        "curator/stream.py",
+        "os.urandom(32) if key is None else key",
+        "bytes(32) if key is None else key",
+        f"{METHODS}::test_noise_is_fresh_in_every_fit",
+    ),
+    "minus zero counted twice": Mutant(
+        "curator/samplers.py",
+        "            again = again[negative & (magnitude == 0)]\n",
+        "            again = again[:0]\n",
+        SAMPLERS,
+    ),
+    "geometric digits shifted": Mutant(
+        "curator/samplers.py",
+        "1 / (1 + context.exp(rate * 2 ** len(found)))",
+        "1 / (1 + context.exp(rate * 1.15 * 2 ** len(found)))",
+        SAMPLERS,
+    ),
+    "the last rows are lost": Mutant(
+        "engines/array.py",
+        "for a in range(0, n_rows, step))",
+        "for a in range(0, n_rows - 1, step))",
+        f"{CURATOR}::test_any_order_and_any_cut_give_the_same_integers",
+    ),
+    "clipped rows rounded to the nearest": Mutant(
+        "engines/kernels_numpy.py",
+        "np.trunc(offsets[far] * radius",
+        "np.rint(offsets[far] * radius",
+        f"{SENSITIVITY}::test_one_row_moves_no_more_than_declared",
+    ),
+    "missing cells take a value from other rows": Mutant(
+        "box.py",
+        "scaled[:n][~finite] = 0",
+        "scaled[:n][~finite] = scaled[:n][finite].sum() % 100",
+        "tests/unit/test_box.py::test_a_row_becomes_the_same_whatever_stands_beside_it",
+    ),
+    "groups keep their first rows": Mutant(
+        "engines/groups.py",
+        "order = np.lexsort((hashes, codes[rows]))",
+        "order = np.lexsort((rows, codes[rows]))",
+        "tests/unit/test_groups.py",
+    ),
+    "groups are not capped": Mutant(
+        "engines/groups.py",
+        "rank < most",
+        "rank >= 0",
+        f"{REPLAY}::test_a_whole_group_loses_no_more_than_was_charged",
+    ),
+    "μ² rounded up": Mutant(
+        "gdp.py",
+        "return _round(mu * mu, 50, up=False)",
+        "return _round(mu * mu, 50, up=True)",
+        "tests/unit/test_gdp.py::test_calibration_gives_back_what_the_conversion_takes",
+    ),
+    "an account is checked against what is asked alone": Mutant(
+        "budget.py",
+        "if any(u + a > c for u, a, c in zip(used, asked, cap, strict=True)):",
+        "if any(a > c for u, a, c in zip(used, asked, cap, strict=True)):",
+        "tests/unit/test_budget.py::test_overspent_names_total_spent_asked_and_affordable",
+    ),
+    "a ledger forgets δ": Mutant(
+        "budget.py",
+        "asked, used = (caps.epsilon, caps.delta), self.spent",
+        "asked, used = (caps.epsilon, Fraction(0)), self.spent",
+        "tests/unit/test_budget.py::test_delta_is_checked_on_its_own",
+    ),
+    "charged accounts are taken back": Mutant(
+        "budget.py",
+        "if account in self._accounts and not account.entries:",
+        "if account in self._accounts:",
+        "tests/unit/test_budget.py::test_only_an_account_without_a_charge_is_taken_back",
+    ),
+    "selection forgets the factor 2": Mutant(
+        "curator/select.py",
+        "(sensitivity if monotone else 2 * sensitivity)",
+        "sensitivity",
+        "tests/unit/test_select.py",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_mutant_is_caught(name, tmp_path):
+    mutant = MUTANTS[name]
+    copy = tmp_path / "sfumato"
+    shutil.copytree(
+        ROOT / "src" / "sfumato", copy, ignore=shutil.ignore_patterns("__pycache__", "*.nb?")
+    )
+    path = copy / mutant.file
+    text = path.read_text(encoding="utf-8")
+    assert text.count(mutant.right) == 1, "the line to change must be there once"
+    path.write_text(text.replace(mutant.right, mutant.wrong), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    result = subprocess.run(
+        [*command, mutant.caught_by],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "SFUMATO_HYPOTHESIS": "mutants"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 1, f"not caught: {result.stdout[-2000:]}{result.stderr[-2000:]}"
+    assert f"FAILED {mutant.caught_by}" in result.stdout
+
+
+def test_the_copy_is_what_is_tested(tmp_path):
+    """Mutants are imported from the copy, not from the installed package."""
+    package = tmp_path / "sfumato"
+    package.mkdir()
+    (package / "__init__.py").write_text("WHERE = 'copy'\n")
+    found = subprocess.run(
+        [sys.executable, "-c", "import sfumato; print(sfumato.WHERE)"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.strip() == "copy"

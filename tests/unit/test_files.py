@@ -1,0 +1,428 @@
+"""File readers against a slow oracle, by the formats' own rules and by hand-broken files."""
+
+import csv
+import gzip
+import io
+import math
+import re
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from sfumato.box import Box
+from sfumato.engines import delimited
+from sfumato.engines.checking import Place, check_file
+from sfumato.engines.files import TableFile, columns_of, layout_of, open_file
+
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+MISSING = re.compile(r"|n/?a|null|none|[+-]?(nan|inf|infinity)", re.IGNORECASE)
+anything = settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def oracle(data: bytes, width: int, skip: int):
+    """Rows, text cells, ragged rows and line numbers, one line and one cell at a time."""
+    text = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", errors="replace").read()
+    rows, words, ragged, numbers = [], [], [], []
+    for number, line in enumerate(text.split("\n"), 1):
+        if number <= skip or (not line.strip() and "," not in line):
+            continue
+        fields = next(csv.reader([line])) if '"' in line else line.split(",")
+        cells = [cell.strip() for cell in (fields + [""] * width)[:width]]
+        rows.append([float(c) if NUMBER.fullmatch(c) else math.nan for c in cells])
+        words.append([not NUMBER.fullmatch(c) and not MISSING.fullmatch(c) for c in cells])
+        ragged.append(len(fields) != width)
+        numbers.append(number)
+    return rows, words, ragged, numbers
+
+
+def read(layout):
+    """Everything a reader yields, put together; what is not finite counts as missing."""
+    blocks = list(layout.blocks())
+    width = len(layout.positions)
+    values = np.concatenate([np.empty((0, width)), *(block.values for block in blocks)])
+    values[~np.isfinite(values)] = np.nan
+    return (
+        values,
+        np.concatenate([np.empty((0, width), bool), *(block.text for block in blocks)]),
+        np.concatenate([np.empty(0, bool), *(block.ragged for block in blocks)]),
+        np.concatenate([np.empty(0, int), *(block.lines for block in blocks)]),
+    )
+
+
+def assert_as_oracle(path, data, width, skip):
+    path.write_bytes(data)
+    columns = [str(i) for i in range(width)] if skip == 0 else None
+    layout = layout_of(path, columns=columns, header=skip > 0)
+    assert len(layout.table.names) == width
+    rows, words, ragged, numbers = oracle(data, width, skip)
+    expected = np.array(rows, dtype=float).reshape(-1, width)
+    expected[~np.isfinite(expected)] = np.nan
+    found = read(layout)
+    np.testing.assert_array_equal(found[0], expected)
+    assert found[1].tolist() == words
+    assert found[2].tolist() == ragged
+    assert found[3].tolist() == numbers
+
+
+@pytest.fixture(params=[7, 64, 4 * 2**20])
+def chunk(request, monkeypatch):
+    monkeypatch.setattr(delimited, "_CHARACTERS", request.param)
+
+
+@pytest.fixture
+def table(tmp_path):
+    def write(text, name="data.csv"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8", newline="")
+        return path
+
+    return write
+
+
+numbers = st.one_of(st.floats().map(repr), st.integers(-(10**9), 10**9).map(str))
+odd = st.sampled_from(
+    "| |NA|n/a|null|nan|-nan|-inf|1e999| 7 |1_000|１２|\x1c3|\x00|-|0x1F|1,5|1 2|é|\u2028|\x0b4|\t5"
+    '|"2"|"2|2"|"a, b"|""|"1""2"|" 3"|"4"5'.split("|")
+)
+cells = st.one_of(numbers, odd, st.text(st.characters(codec="utf-8"), max_size=5))
+lines = st.lists(st.lists(st.one_of(numbers, cells), max_size=5).map(",".join), max_size=8)
+
+
+@pytest.mark.usefixtures("chunk")
+@anything
+@given(lines, st.sampled_from(["\n", "\r\n", "\r"]), st.booleans(), st.booleans())
+@example(["1,2,3", '5,"1', '",6,7', "8,9,10"], "\n", True, False)
+@example(["1,,3", ",,", ",2,", "4,,"], "\n", False, False)
+@example([" , , ", "1,2,3", "", "  "], "\r\n", True, True)
+def test_csv_reads_as_the_oracle(tmp_path, lines, newline, last, mark):
+    data = newline.join(["a,b,c", *lines]) + newline * last
+    data = ("\ufeff" * mark + data).encode()
+    assert_as_oracle(tmp_path / "data.csv", data, width=3, skip=1)
+
+
+@pytest.mark.usefixtures("chunk")
+@anything
+@given(st.lists(cells, max_size=8))
+def test_one_column_reads_as_the_oracle(tmp_path, column):
+    data = "\n".join(["a", *column]).encode()
+    assert_as_oracle(tmp_path / "data.csv", data, width=1, skip=1)
+
+
+@anything
+@given(st.binary(max_size=60))
+def test_no_bytes_make_reading_fail(tmp_path, data):
+    assert_as_oracle(tmp_path / "data.csv", b"a,b\n" + data, width=2, skip=1)
+
+
+@pytest.mark.usefixtures("chunk")
+@anything
+@given(st.lists(st.lists(numbers, min_size=2, max_size=2).map(",".join), min_size=1, max_size=8))
+def test_numbers_come_back_as_they_were_written(tmp_path, rows):
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join(rows))
+    values = read(layout_of(path, header=False))[0]
+    expected = np.array([[float(c) for c in row.split(",")] for row in rows])
+    expected[~np.isfinite(expected)] = np.nan
+    np.testing.assert_array_equal(values, expected)
+
+
+@anything
+@given(lines)
+def test_a_row_is_read_the_same_whatever_its_neighbours(tmp_path, rows):
+    rows = [row for row in "\n".join(rows).splitlines() if row.strip(" \t,")]
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join(["a,b,c", *rows]), newline="")
+    together = read(layout_of(path))[0]
+    alone = []
+    for row in rows:
+        path.write_text(f"a,b,c\n{row}\n", newline="")
+        alone.append(read(layout_of(path))[0])
+    np.testing.assert_array_equal(together, np.concatenate([np.empty((0, 3)), *alone]))
+
+
+def test_an_open_quote_swallows_no_neighbours(table):
+    values, _, ragged, _ = read(layout_of(table('a,b\n1,2\n"3,4\n5,6\n')))
+    np.testing.assert_array_equal(values, [[1, 2], [np.nan, np.nan], [5, 6]])
+    assert ragged.tolist() == [False, True, False]
+
+
+def test_a_field_of_absurd_length_is_one_broken_row(table):
+    path = table(f'a,b\n1,2\n"{"x" * 200_000}",4\n5,6\n')
+    values, _, ragged, _ = read(layout_of(path))
+    np.testing.assert_array_equal(values[[0, 2]], [[1, 2], [5, 6]])
+    assert np.isnan(values[1]).all()
+    assert ragged.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "names"),
+    [
+        ("age,hours\n1,2\n", True, ("age", "hours")),
+        ("1,2\n3,4\n", False, ("0", "1")),
+        ("1,,nan\n3,4,5\n", False, ("0", "1", "2")),
+        (",age\n0,30\n", True, ("column 0", "age")),
+        ('"a, b","c"\n1,2\n', True, ("a, b", "c")),
+        ("\n\n a , b \n1,2\n", True, ("a", "b")),
+        ("größe,年齢\n1,2\n", True, ("größe", "年齢")),
+        ("a;b\n1;2\n", True, ("a", "b")),
+        ('"a, b";c\n1;2\n', True, ("a, b", "c")),
+        ("a\tb\n1\t2\n", True, ("a", "b")),
+        ("a", True, ("a",)),
+    ],
+)
+def test_header_and_delimiter_are_found(table, text, named, names):
+    layout = layout_of(table(text))
+    assert (layout.table.named, layout.names) == (named, names)
+    assert not check_file(layout).ragged
+
+
+def test_a_first_line_that_could_be_either_is_not_guessed_at(table):
+    path = table("39,State-gov,77516\n50,Private,83311\n")
+    with pytest.raises(ValueError, match="header=True") as caught:
+        layout_of(path)
+    assert "State-gov" not in str(caught.value)
+    assert len(read(layout_of(path, header=False))[0]) == 2
+    assert columns_of(path, header=True) == ("39", "State-gov", "77516")
+
+
+def test_header_can_be_forced(table):
+    path = table("2019,2020\n1,2\n")
+    assert columns_of(path, header=True) == ("2019", "2020")
+    assert len(read(layout_of(path, header=True))[0]) == 1
+    with pytest.raises(ValueError, match="True, False or 'auto'"):
+        layout_of(path, header="yes")
+
+
+def test_gzip_and_tsv(tmp_path):
+    path = tmp_path / "data.tsv.gz"
+    path.write_bytes(gzip.compress(b"a b\tc\n1\t2\n\t\n"))
+    layout = layout_of(path)
+    assert layout.names == ("a b", "c")
+    np.testing.assert_array_equal(read(layout)[0], [[1, 2], [np.nan, np.nan]])
+
+
+def test_columns_by_name_and_position_in_the_given_order(table):
+    path = table("a,b,c,1\n1,2,3,4\n5,6,7,8\n")
+    with pytest.raises(ValueError, match="both numbers and words"):
+        columns_of(path)
+    layout = layout_of(path, columns=["c", 0], header=True)
+    assert layout.names == ("c", "a")
+    np.testing.assert_array_equal(read(layout)[0], [[3, 1], [7, 5]])
+    assert columns_of(path, columns=["1"], header=True) == ("1",)
+    assert columns_of(path, columns=[1, "2"], header=True) == ("b", "c")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"columns": ["d"]}, "no column 'd'; the columns are a, b, c"),
+        ({"columns": [3]}, "no column 3"),
+        ({"columns": [-1]}, "no column -1"),
+        ({"columns": ["a", "a"]}, "'a' is asked for twice"),
+        ({"columns": ["a", 0]}, "'a' is asked for twice"),
+        ({"columns": []}, "no column is left"),
+        ({"groups": "d"}, "no column 'd'"),
+        ({"groups": "a", "columns": ["a", "b"]}, "cannot be a feature as well"),
+    ],
+)
+def test_wrong_columns_are_named(table, asked, message):
+    with pytest.raises(ValueError, match=message):
+        layout_of(table("a,b,c\n1,2,3\n"), **asked)
+
+
+def test_columns_must_be_a_list_and_groups_a_column(table):
+    path = table("a,b\n1,2\n")
+    with pytest.raises(TypeError, match="list of names"):
+        layout_of(path, columns="ab")
+    with pytest.raises(TypeError, match="name or the position"):
+        layout_of(path, groups=[1, 2])
+
+
+def test_two_columns_of_one_name_are_told_apart_by_position(table):
+    path = table("a,a,b\n1,2,3\n")
+    with pytest.raises(ValueError, match=r"2 columns are named 'a': .* one of 0, 1"):
+        layout_of(path, columns=["a"])
+    np.testing.assert_array_equal(read(layout_of(path, columns=[1]))[0], [[2]])
+
+
+def test_long_listings_are_cut(table):
+    path = table(",".join(f"c{i}" for i in range(100)) + "\n")
+    with pytest.raises(ValueError, match="c29 and 70 more"):
+        layout_of(path, columns=["x"])
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "  \n", "\ufeff"])
+def test_an_empty_file_has_no_columns(table, text):
+    with pytest.raises(ValueError, match="is empty"):
+        layout_of(table(text))
+
+
+def test_files_that_are_not_there_or_not_known(table, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"gone\.csv"):
+        open_file(tmp_path / "gone.csv")
+    with pytest.raises(IsADirectoryError, match="directory"):
+        open_file(tmp_path)
+    with pytest.raises(ValueError, match=r"\.csv, .*\.parquet, got 'data.xlsx'"):
+        open_file(table("a", "data.xlsx"))
+    (tmp_path / "wide.csv").write_bytes("a,b\n1,2".encode("utf-16"))
+    with pytest.raises(ValueError, match="UTF-16"):
+        open_file(tmp_path / "wide.csv")
+
+
+def test_a_header_without_rows_is_no_error(table):
+    path = table("a,b\n")
+    assert check_file(layout_of(path)).rows == 0
+    assert open_file(path).n_features == 2
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", ">f8", "i4", "u1", "?", "longdouble"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_npy(tmp_path, dtype, order):
+    array = np.asarray(np.arange(12).reshape(4, 3) % 2, dtype=dtype, order=order)
+    np.save(tmp_path / "data.npy", array)
+    layout = layout_of(tmp_path / "data.npy", columns=[2, 0])
+    assert (layout.names, layout.titles) == (("2", "0"), ("column 2", "column 0"))
+    values = read(layout)[0]
+    assert values.dtype == np.float64
+    np.testing.assert_array_equal(values, array[:, [2, 0]].astype(float))
+    with pytest.raises(ValueError, match="only positions: 0 to 2"):
+        layout_of(tmp_path / "data.npy", columns=["a"])
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(3.0),
+        np.zeros((2, 0)),
+        np.zeros((2, 2, 2)),
+        np.zeros((2, 2), dtype=complex),
+        np.array([["a", "b"]]),
+        np.array([[{}, None]], dtype=object),
+        np.zeros(2, dtype=[("a", float)]),
+    ],
+)
+def test_npy_that_is_no_table_of_numbers(tmp_path, array):
+    np.save(tmp_path / "data.npy", array, allow_pickle=True)
+    with pytest.raises(ValueError, match=r"data\.npy (must hold|is not)"):
+        open_file(tmp_path / "data.npy")
+
+
+def test_npy_that_is_something_else(table):
+    for text in ("", "hello"):
+        with pytest.raises(ValueError, match="is not an array of numbers"):
+            open_file(table(text, "data.npy"))
+
+
+def test_parquet(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    columns = {
+        "name": ["x", "y", None],
+        "a": pa.array([1, None, 3], pa.int64()),
+        "b": [1.5, math.nan, math.inf],
+        "flag": [True, None, False],
+        "money": pa.array([1, 2, None], pa.decimal128(9, 2)),
+        "big": pa.array([2**63 - 1, 0, 0], pa.int64()),
+        "__index_level_0__": [5, 6, 7],
+    }
+    path = tmp_path / "data.parquet"
+    pq.write_table(pa.table(columns), path)
+    with pytest.raises(ValueError, match=r"these do not: name \(string\)"):
+        layout_of(path)
+    layout = layout_of(path, groups="name")
+    assert layout.names == ("a", "b", "flag", "money", "big")
+    expected = np.array([[1, 1.5, 1, 1, 2.0**63], [np.nan] * 3 + [2, 0], [3, np.nan, 0, np.nan, 0]])
+    np.testing.assert_array_equal(read(layout)[0], expected)
+    backwards = layout_of(path, columns=["b", "a"])
+    np.testing.assert_array_equal(read(backwards)[0], expected[:, [1, 0]])
+    assert list(layout.table.labels(0)) == [["x", "y", ""]]
+
+
+def test_parquet_that_is_something_else(table):
+    pytest.importorskip("pyarrow")
+    with pytest.raises(ValueError, match="is not a Parquet file"):
+        open_file(table("hello", "data.parquet"))
+
+
+def test_parquet_without_pyarrow_names_the_extra(table, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r'pip install "sfumato\[parquet\]"'):
+        open_file(table("hello", "data.parquet"))
+
+
+class Total:
+    """A kernel that adds up (1, row)."""
+
+    def empty(self):
+        return np.zeros(3, dtype=np.int64)
+
+    def add(self, rows, state):
+        state[0] += len(rows)
+        state[1:] += rows.sum(axis=0, dtype=np.int64)
+
+
+BOX = Box((-32767.0, -32767.0), (32767.0, 32767.0))
+
+
+def test_rows_fold_exactly_and_again(table):
+    rows = open_file(table("a,b\n1,2\nx,4\n5\n"))
+    for _ in range(2):
+        assert rows.fold(BOX, Total()).tolist() == [3, 6, 6]
+
+
+def test_groups_keep_few_rows_of_each_and_are_no_feature(table):
+    path = table('who,a,b\nann,1,2\n"bob",3,4\n ann ,1,2\nann,1,2\n,5,6\n')
+    for most, total in ((1, [3, 9, 12]), (2, [4, 10, 14])):
+        rows = open_file(path, groups="who", max_rows_per_group=most)
+        assert rows.n_features == 2
+        assert rows.fold(BOX, Total()).tolist() == total
+
+
+def test_a_table_file_goes_wherever_a_path_goes(table):
+    path = table("1,2,x\n3,4,y\n")
+    rows = open_file(TableFile(path, columns=(1, 0), header=False))
+    assert rows.fold(BOX, Total()).tolist() == [2, 6, 4]
+    rows = open_file(TableFile(path, columns=(1, 0), header=False), groups=2)
+    assert rows.fold(BOX, Total()).tolist() == [2, 6, 4]
+
+
+def test_a_file_that_changes_after_opening_is_refused(table):
+    path = table("a,b\n1,2\n")
+    rows = open_file(path)
+    path.write_text("a,b\n1,2\n3,4\n")
+    with pytest.raises(RuntimeError, match="has changed since it was opened"):
+        rows.fold(BOX, Total())
+
+
+def test_checking_names_places_and_no_values(table):
+    path = table("a,b\n1,2\n\nsecret,3\n4\n5,6,7\n,NA\ninf,99\n")
+    report = check_file(layout_of(path), box=Box((0.0, 0.0), (10.0, 10.0)))
+    assert (report.rows, report.ragged, report.text, report.clean) == (6, 2, 1, False)
+    assert report.places == (Place(4, "a"), Place(5, None), Place(6, None))
+    a, b = report.columns
+    assert (a.numbers, a.missing, a.text, a.outside) == (3, 2, 1, 0)
+    assert (b.numbers, b.missing, b.text, b.outside) == (4, 2, 0, 1)
+    assert "secret" not in str(report.to_dict())
+
+
+def test_checking_keeps_few_places_of_many(table):
+    path = table("a,b,c\n" + "x,1,y\n" * 50)
+    report = check_file(layout_of(path))
+    assert report.columns[0].outside is None
+    assert [str(place) for place in report.places] == [
+        f"line {line}, column {name!r}" for line in (2, 3, 4) for name in "ac"
+    ]
+
+
+def test_checking_says_how_far_it_got(table, monkeypatch):
+    monkeypatch.setattr(delimited, "_CHARACTERS", 8)
+    heard = []
+    check_file(layout_of(table("a,b\n" + "1,2\n" * 9)), on_rows=heard.append)
+    assert heard == sorted(heard)
+    assert heard[-1] == 9

@@ -1,0 +1,87 @@
+"""At most m rows of each group, whatever its label."""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.box import Box
+from sfumato.engines.groups import codes_of
+from sfumato.engines.sources import Blocks
+from tests.unit.rows import BOX, NAN, VALUES, fold, rows_in, uniform
+
+groups_and_most = (st.lists(st.integers(0, 5), min_size=60, max_size=60), st.integers(1, 4))
+
+
+@settings(max_examples=25, deadline=None)
+@given(*groups_and_most, st.permutations(range(60)), st.sampled_from(["center", "drop"]))
+def test_groups_keep_few_rows_which_depend_on_their_own_rows_alone(labels, most, order, nan):
+    values = uniform(60, seed=6)
+    values[::9, 0] = NAN
+    labels, order = np.array(labels), list(order)
+    box = Box(BOX.lower, BOX.upper, nan)
+    options = {"box": box, "max_rows_per_group": most}
+    kept = rows_in(values, groups=labels, **options)
+    assert rows_in(values[order], groups=labels[order], **options) == kept
+    alone = Counter()
+    for group in set(labels.tolist()):
+        own = values[labels == group]
+        rows = rows_in(own, groups=[group] * len(own), **options)
+        assert rows.total() == min(most, len(box.to_lattice(own)))
+        assert rows <= Counter(map(tuple, box.to_lattice(own).tolist()))
+        alone += rows
+    assert kept == alone
+
+
+def test_groups_of_block_sources():
+    labels = np.arange(200) % 17
+    source = Blocks(lambda: iter(np.split(VALUES, [50, 51])), 3, n_rows=200)
+    assert rows_in(source, groups=labels) == rows_in(VALUES, groups=labels)
+
+
+class Odd:
+    """An object that can be neither compared nor hashed."""
+
+    def __eq__(self, other):
+        raise RuntimeError
+
+    __hash__ = None
+
+
+LABELS = [3, 1, None, 3, None, 2**60, 2**60 + 1, 1]
+PARTITION = [{0, 3}, {1, 7}, {2, 4}, {5}, {6}]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        LABELS,
+        tuple(LABELS),
+        np.array(LABELS, dtype=object),
+        pd.Series(LABELS, dtype="Int64"),
+        pd.Series(LABELS, dtype="int64[pyarrow]"),
+        pd.Series(pd.Categorical([str(x) if x else None for x in LABELS])),
+        pl.Series(LABELS),
+        pa.array(LABELS),
+        pa.chunked_array([pa.array(LABELS[:3]), pa.array(LABELS[3:])]),
+        np.ma.array([x or 0 for x in LABELS], mask=[x is None for x in LABELS]),
+        ["c", "a", NAN, "c", pd.NA, "", " ", "a"],
+        [(3,), "a", [1], (3,), Odd(), b"a", 1, "a"],
+        np.array([3, 1, NAN, 3, NAN, np.inf, -np.inf, 1]),
+        np.array(["3", "1", "nan", "3", "nan", "4", "5", "1"]),
+        np.array([3, 1, "NaT", 3, "NaT", 4, 5, 1], dtype="m8[s]"),
+        pd.to_datetime(pd.Series([3, 1, None, 3, None, 4, 5, 1])),
+        np.array([3, 1, 0, 3, 0, 4, 5, 1], dtype=np.uint8),
+    ],
+    ids=lambda labels: f"{type(labels).__module__}-{getattr(labels, 'dtype', 'objects')}",
+)
+def test_labels_of_every_kind(labels):
+    codes = codes_of(labels).tolist()
+    found = [{i for i, c in enumerate(codes) if c == code} for code in dict.fromkeys(codes)]
+    assert found == PARTITION
+    assert fold(VALUES[:8], groups=labels, max_rows_per_group=1)[:, 0].sum() == len(PARTITION)

@@ -1,0 +1,61 @@
+"""When the compiled loops are loaded, and what happens where they cannot be."""
+
+import subprocess
+import sys
+from functools import cache
+
+import numpy as np
+import pytest
+
+import sfumato.engines
+from sfumato.engines import kernels, kernels_numba, kernels_numpy
+
+
+def test_importing_the_kernels_does_not_import_numba():
+    code = "import sys, sfumato.engines.kernels; sys.exit('numba' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_compiled_loops_are_loaded_when_they_are_worth_it(monkeypatch):
+    rows = np.zeros((30, 2), dtype=np.int16)
+    monkeypatch.setattr(kernels, "_numba", cache(lambda: kernels_numba))
+    monkeypatch.setattr(kernels, "_cells_seen", 0)
+    monkeypatch.setattr(kernels, "_WORTH_LOADING", 100)
+    assert kernels._loops(rows) is kernels_numpy
+    assert kernels._loops(rows) is kernels_numba
+    assert kernels._loops(rows[:1]) is kernels_numba
+    with kernels.use("numpy"):
+        assert kernels._loops(rows) is kernels_numpy
+
+
+def test_without_numba_everything_works_in_numpy(monkeypatch):
+    monkeypatch.setattr(kernels, "_numba", cache(kernels._numba.__wrapped__))
+    monkeypatch.setattr(kernels, "_WORTH_LOADING", 0)
+    monkeypatch.delattr(sfumato.engines, "kernels_numba")
+    monkeypatch.setitem(sys.modules, "sfumato.engines.kernels_numba", None)
+    assert kernels._loops(np.zeros((1, 1), dtype=np.int16)) is kernels_numpy
+    with pytest.raises(ImportError, match="fast"), kernels.use("numba"):
+        pass
+
+
+def test_unknown_backends_are_refused():
+    with pytest.raises(ValueError, match="'numpy'"), kernels.use("fortran"):
+        pass
+
+
+def test_loops_compile_where_nothing_can_be_cached(monkeypatch):
+    plain = kernels_numba.njit
+
+    def njit(*args, cache=False, **options):
+        if cache:
+            raise RuntimeError("cannot cache function")
+        return plain(*args, **options)
+
+    monkeypatch.setattr(kernels_numba, "njit", njit)
+
+    @kernels_numba._compiled(kernels_numba.int64[::1])
+    def add_one(state):
+        state[0] += 1
+
+    add_one(state := np.zeros(1, dtype=np.int64))
+    assert state[0] == 1
