@@ -86,6 +86,8 @@ class Box:
 
     def write_lattice(self, rows: NDArray[Any], out: Lattice) -> NDArray[np.bool_]:
         """Snap rows into `out`, one lattice row for each, and say which of them are kept."""
+        if rows.shape != out.shape or rows.shape[1:] != (self.n_features,):
+            raise ValueError(f"blocks of {self.n_features} columns are needed")
         kept = np.ones(len(rows), dtype=np.bool_)
         middle, step = _tiled(self)
         scaled = np.empty_like(middle[: len(rows)])

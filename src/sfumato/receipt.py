@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from itertools import groupby
 from typing import Any
 
 from sfumato.budget import Account, Entry, Kind
@@ -145,7 +146,7 @@ def _render(receipt: Receipt, width: int = 100) -> str:
         console.print(table_of(receipt))
         for sentence in sentences_of(receipt):
             console.print(sentence)
-    return captured.get().rstrip()
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def table_of(receipt: Receipt) -> Any:  # noqa: ANN401  (rich is imported only where it prints)
@@ -157,8 +158,10 @@ def table_of(receipt: Receipt) -> Any:  # noqa: ANN401  (rich is imported only w
     table.add_column("cost", justify="right")
     table.add_column("noise")
     table.add_column("one deviation of it")
-    for line in receipt.lines:
-        table.add_row(line.question, _cost(line.kind, line.cost, line.delta), line.law, line.noise)
+    for line, run in groupby(receipt.lines):
+        cost, times = _cost(line.kind, line.cost, line.delta), len(list(run))
+        repeated = f"{times} × {cost}" if times > 1 else cost
+        table.add_row(line.question, repeated, line.law, line.noise)
     table.add_section()
     for kind in _KINDS:
         amount, delta = receipt.spent(kind)

@@ -101,6 +101,30 @@ def test_threads_do_not_matter(backend, nan, monkeypatch):
     assert all(other == blocks[0] for other in blocks)
 
 
+def test_large_states_are_not_multiplied_by_the_threads(monkeypatch):
+    class Counting(Totals):
+        made = 0
+
+        def empty(self):
+            self.made += 1
+            return super().empty()
+
+    monkeypatch.setenv("SFUMATO_THREADS", "4")
+    monkeypatch.setattr(array, "_SPAN_CELLS", 30)
+    monkeypatch.setattr(array, "_SPAN_ROWS", 10)
+    monkeypatch.setattr(array, "_STATE_BYTES", 2 * Totals().empty().nbytes)
+    kernel = Counting()
+    np.testing.assert_array_equal(ArrayRows(VALUES).fold(BOX, kernel), EXPECTED)
+    assert kernel.made == 1 + 2
+
+
+def test_blocks_of_another_width_are_refused():
+    for width in (1, 2, 4):
+        rows = ArrayRows(Blocks(lambda width=width: iter([np.zeros((5, width))]), 3))
+        with pytest.raises(ValueError, match="3 columns"):
+            rows.fold(BOX, Totals())
+
+
 def test_a_failing_kernel_fails_the_pass(monkeypatch):
     class Failing(Totals):
         def add(self, rows, state):

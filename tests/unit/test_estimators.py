@@ -1,6 +1,7 @@
 """PrivateKMeans: scikit-learn's contract, saving, errors before the charge, what stays hidden."""
 
 import json
+import re
 import warnings
 
 import numpy as np
@@ -184,7 +185,10 @@ def test_a_fit_refused_before_its_first_question_costs_nothing():
 def test_receipt_is_a_table_with_the_promise():
     text = str(model(epsilon=0.5).fit(X).receipt_)
     assert "counts and sums of 2 nearest-centre cells" in text
-    assert text.count("ε 0.1 ") == 5
+    assert "5 × ε 0.1 " in text
+    halving = str(model(method=DPLloyd(3, schedule="halving")).fit(X).receipt_)
+    assert re.search(r"│ +ε 0.5 │", halving)
+    assert "2 × ε 0.25" in halving
     assert "Adding or removing one row" in text
     assert "rows" in text
     assert max(len(line) for line in text.splitlines()) <= 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,41 +18,43 @@ BUDGET_REFUSED = 3
 class Commands(TyperGroup):
     """The commands, with every refusal reported in the same way."""
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
-        """Run a command; ends the process like click does."""
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
+        """Read what comes before the name of a command."""
         for stream in (sys.stdout, sys.stderr):
             # A terminal without ε must not cost a model that is already paid for.
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="replace")
-        try:
-            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
-        except Exception as error:
-            refusal = _refusal(error)
-            if refusal is None or not standalone_mode:
-                raise
-            message, code = refusal
-            typer.echo(message, err=True)
-        if standalone_mode:
-            sys.exit(code)
-        return code
+        with _refusals():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
+        """Run a command."""
+        with _refusals():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """End with one line on standard error, unless the error is a bug."""
+    try:
+        yield
+    except Exception as error:
+        refusal = _refusal(error)
+        if refusal is None:
+            raise
+        message, code = refusal
+        typer.echo(message, err=True)
+        raise typer.Exit(code) from None
 
 
 def _refusal(error: Exception) -> tuple[str, int] | None:
-    """What to say about an error and the code to exit with; None if it is a bug."""
+    """What to say about an error and the code to exit with; None if nothing is to be said."""
+    if isinstance(error, typer.Exit | typer.Abort | BrokenPipeError):
+        return None
     if hasattr(error, "format_message"):
         command = getattr(getattr(error, "ctx", None), "command_path", "sfumato")
         message = error.format_message().rstrip(".")
         return f"{command}: {message}. Try {command} --help", WRONG_INPUT
-    if isinstance(error, typer.Abort):
-        return "sfumato: interrupted", 1
 
     import zlib
 

@@ -27,6 +27,9 @@ _Mask = NDArray[np.bool_]
 _SPAN_CELLS = 2**18
 _SPAN_ROWS = 1024
 
+# Every thread has a state of its own; together they stay below this.
+_STATE_BYTES = 2**28
+
 # The number of BLAS threads belongs to the process: two passes at once would undo each other's.
 _one_pass = Lock()
 
@@ -71,8 +74,9 @@ class ArrayRows:
             return state
 
         spans = _spans(len(lattice), self.n_features)
+        threads = min(self._threads, max(1, _STATE_BYTES // kernel.empty().nbytes))
         with _one_pass, _blas().limit(limits=1):
-            states = _share(work, spans, self._threads)
+            states = _share(work, spans, threads)
         for state in states[1:]:
             states[0] += state
         return states[0]

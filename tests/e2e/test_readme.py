@@ -1,0 +1,28 @@
+"""The README's example runs as it stands and prints what it shows, but for the noise."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+
+
+def block(language):
+    return re.search(rf"```{language}\n(.*?)```", README, re.DOTALL).group(1)
+
+
+def shape(text):
+    """The text without its numbers and without the padding of its table."""
+    text = re.sub(r"-?\d[\d.e+-]*", "#", text)
+    return re.sub(r"[━─┳┻╇┼┴┏┡├└┓┩┤┘\s#.\[\]]+", " ", text).strip()
+
+
+def test_the_example_prints_what_the_readme_shows():
+    code = block("python")
+    assert len(code.strip().splitlines()) <= 17
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, encoding="utf-8"
+    ).stdout
+    assert shape(printed) == shape(block("text"))
+    assert "left=(0.1, 0)" in printed
