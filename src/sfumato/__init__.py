@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sfumato.curator.curator import Curator as Curator
     from sfumato.estimators import PrivateKMeans as PrivateKMeans
     from sfumato.methods import METHODS as METHODS
+    from sfumato.planner import plan as plan
     from sfumato.saving import load as load
 
 _HOMES = {
@@ -21,10 +22,11 @@ _HOMES = {
     "Overspent": "sfumato.budget",
     "PrivateKMeans": "sfumato.estimators",
     "load": "sfumato.saving",
+    "plan": "sfumato.planner",
 }
 _ROOMS = ("nonprivate",)
 
-__all__ = ["METHODS", "Box", "Curator", "Overspent", "PrivateKMeans", "load", "nonprivate"]
+__all__ = ["METHODS", "Box", "Curator", "Overspent", "PrivateKMeans", "load", "nonprivate", "plan"]
 
 
 def __getattr__(name: str) -> object:

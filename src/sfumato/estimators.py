@@ -17,8 +17,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sfumato.box import Floats, Ints, NanPolicy
+from sfumato.box import Box, Floats, Ints, NanPolicy
 from sfumato.curator.curator import Curator
+from sfumato.engines.files import layout_of
 from sfumato.engines.opening import split_groups
 from sfumato.methods import METHODS, Method, Task
 from sfumato.parameters import check_delta, check_epsilon, check_whole
@@ -122,7 +123,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             The fitted model.
 
         """
-        method = self._method()
+        method = method_of(self.method)
         k = check_whole(self.n_clusters, "n_clusters")
         n_rows = None if self.n_rows is None else check_whole(self.n_rows, "n_rows", least=0)
         epsilon, delta = check_epsilon(self.epsilon), check_delta(self.delta)
@@ -160,16 +161,12 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     def fit_predict(self, X: Any, y: None = None, *, groups: Any = None) -> Ints:  # noqa: ANN401
         """Fit, then predict on the caller's own rows: for their owner, not a release."""
-        if isinstance(X, Curator | str | os.PathLike):
-            raise TypeError("fit_predict labels rows that the caller brings: pass them as an array")
+        check_own_rows(X)
         return self.fit(X, groups=groups).predict(X)
 
     def fit_transform(self, X: Any, y: None = None, *, groups: Any = None) -> Floats:  # noqa: ANN401
         """Fit, then transform the caller's own rows: for their owner, not a release."""
-        if isinstance(X, Curator | str | os.PathLike):
-            raise TypeError(
-                "fit_transform needs rows that the caller brings: pass them as an array"
-            )
+        check_own_rows(X)
         return self.fit(X, groups=groups).transform(X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -197,15 +194,6 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
 
-    def _method(self) -> Method:
-        if not isinstance(self.method, str):
-            if not callable(self.method) or not hasattr(self.method, "caps"):
-                raise TypeError(f"method must be a name or a method instance, got {self.method!r}")
-            return self.method
-        if self.method not in METHODS:
-            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
-        return METHODS[self.method]()
-
     def _curator(self, X: Any, groups: Any) -> Curator:  # noqa: ANN401
         if isinstance(X, Curator):
             if groups is not None:
@@ -224,15 +212,39 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         )
         if isinstance(X, str | os.PathLike):
             self.n_features_in_ = curator.box.n_features
+            names = layout_of(X, groups=groups).given_names
+            if names is not None:
+                self.feature_names_in_ = np.array(names, dtype=object)
         else:
             validate_data(self, X, skip_check_array=True)
         return curator
 
     def _distances(self, X: Any) -> Iterator[Floats]:  # noqa: ANN401
-        """Squared distances to the centres, in the cube, block by block."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
-        centers = self.box_.to_cube(self.cluster_centers_)
-        for start in range(0, len(X), _BLOCK):
-            block = self.box_.to_cube(X[start : start + _BLOCK])
-            yield euclidean_distances(block, centers, squared=True)
+        return squared_distances(X, self.cluster_centers_, self.box_)
+
+
+def squared_distances(X: Any, centers: Floats, box: Box) -> Iterator[Floats]:  # noqa: ANN401
+    """Squared distances to the centres, in the cube that the bounds span, block by block."""
+    points = box.to_cube(centers)
+    for start in range(0, len(X), _BLOCK):
+        block = box.to_cube(X[start : start + _BLOCK])
+        yield euclidean_distances(block, points, squared=True)
+
+
+def check_own_rows(X: Any) -> None:  # noqa: ANN401
+    """Refuse to label rows that the caller has not brought."""
+    if isinstance(X, Curator | str | os.PathLike):
+        raise TypeError("labels and distances are for rows that the caller brings: pass an array")
+
+
+def method_of(method: str | Method) -> Method:
+    """A method by its name, or the instance that was given."""
+    if not isinstance(method, str):
+        if not callable(method) or not hasattr(method, "caps"):
+            raise TypeError(f"method must be a name or a method instance, got {method!r}")
+        return method
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    return METHODS[method]()

@@ -15,22 +15,24 @@ from typing import Any
 
 import mpmath
 
-_BITS = 320
+# A context of its own: mpmath's global precision is anybody's to change, from any thread.
+_mp: Any = mpmath.MPContext()
+_mp.prec = 320
 _STEPS = 90
 
 
 def _real(value: Fraction) -> Any:  # noqa: ANN401  (mpmath numbers have no types)
-    return mpmath.mpf(value.numerator) / value.denominator
+    return _mp.mpf(value.numerator) / value.denominator
 
 
 def _delta(mu: Any, epsilon: Any) -> Any:  # noqa: ANN401
-    upper = mpmath.ncdf(mu / 2 - epsilon / mu)
-    return upper - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
+    upper = _mp.ncdf(mu / 2 - epsilon / mu)
+    return upper - _mp.exp(epsilon) * _mp.ncdf(-mu / 2 - epsilon / mu)
 
 
 def _bisect(holds: Callable[[Any], bool]) -> tuple[Any, Any]:
     """Neighbouring positive numbers (yes, no) where `holds` turns from true to false."""
-    yes, no = mpmath.mpf(1), mpmath.mpf(1)
+    yes, no = _mp.mpf(1), _mp.mpf(1)
     while not holds(yes):
         yes /= 2
     while holds(no):
@@ -43,8 +45,8 @@ def _bisect(holds: Callable[[Any], bool]) -> tuple[Any, Any]:
 
 def _round(value: Any, bits: int, up: bool) -> Fraction:  # noqa: ANN401
     """`value` as a fraction with `bits` significant bits, rounded up or down."""
-    shift = bits - int(mpmath.ceil(mpmath.log(value, 2)))
-    whole = (mpmath.ceil if up else mpmath.floor)(mpmath.ldexp(value, shift))
+    shift = bits - int(_mp.ceil(_mp.log(value, 2)))
+    whole = (_mp.ceil if up else _mp.floor)(_mp.ldexp(value, shift))
     return Fraction(int(whole)) / Fraction(2) ** shift
 
 
@@ -53,9 +55,8 @@ def mu2_of(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the largest μ² that (ε, δ) can carry, rounded down."""
     if epsilon < 0 or not 0 < delta < 1:
         raise ValueError(f"μ² needs ε ≥ 0 and 0 < δ < 1, got ({float(epsilon)}, {float(delta)})")
-    with mpmath.workprec(_BITS):
-        mu, _ = _bisect(lambda mu: _delta(mu, _real(epsilon)) <= _real(delta))
-        return _round(mu * mu, 50, up=False)
+    mu, _ = _bisect(lambda mu: _delta(mu, _real(epsilon)) <= _real(delta))
+    return _round(mu * mu, 50, up=False)
 
 
 @lru_cache(256)
@@ -63,18 +64,16 @@ def epsilon_of(mu2: Fraction, delta: Fraction) -> Fraction:
     """Return the smallest ε such that √μ²-GDP implies (ε, δ)-DP, rounded up."""
     if mu2 <= 0 or not 0 < delta < 1:
         raise ValueError(f"ε needs μ² > 0 and 0 < δ < 1, got ({float(mu2)}, {float(delta)})")
-    with mpmath.workprec(_BITS):
-        mu = mpmath.sqrt(_real(mu2))
-        if _delta(mu, mpmath.mpf(0)) <= _real(delta):
-            return Fraction(0)
-        _, epsilon = _bisect(lambda epsilon: _delta(mu, epsilon) > _real(delta))
-        return _round(epsilon, 64, up=True)
+    mu = _mp.sqrt(_real(mu2))
+    if _delta(mu, _mp.mpf(0)) <= _real(delta):
+        return Fraction(0)
+    _, epsilon = _bisect(lambda epsilon: _delta(mu, epsilon) > _real(delta))
+    return _round(epsilon, 64, up=True)
 
 
 def delta_of(mu2: Fraction, epsilon: Fraction) -> float:
     """Return δ for which √μ²-GDP is exactly (ε, δ)-DP, as a float rounded up."""
-    with mpmath.workprec(_BITS):
-        return float(_delta(mpmath.sqrt(_real(mu2)), _real(epsilon)) * (1 + mpmath.mpf(2) ** -50))
+    return float(_delta(_mp.sqrt(_real(mu2)), _real(epsilon)) * (1 + _mp.mpf(2) ** -50))
 
 
 def rho_of(mu2: Fraction) -> Fraction:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import tempfile
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import numpy as np
 from sfumato.box import Box
 from sfumato.methods import METHODS
 from sfumato.receipt import Receipt
+from sfumato.writing import write_whole
 
 if TYPE_CHECKING:
     from sfumato.estimators import PrivateKMeans
@@ -78,22 +78,6 @@ def from_dict(data: dict[str, Any]) -> PrivateKMeans:
     model.cluster_sizes_ = np.array(data["cluster_sizes"], dtype=np.float64)
     model.receipt_ = Receipt.from_dict(data["receipt"])
     return model
-
-
-def write_whole(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file that appears whole or not at all."""
-    target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _method_to_dict(method: Any) -> dict[str, Any]:  # noqa: ANN401

@@ -10,6 +10,7 @@ from sfumato.curator.curator import Curator
 from sfumato.curator.mechanisms import Cube, Gaussian, Laplace
 from sfumato.curator.noise import NoNoise, ReplayedNoise
 from sfumato.curator.questions import Counts, Grid, Nearest, Totals
+from sfumato.curator.select import log_probabilities
 from sfumato.methods import METHODS, Task
 
 CENTERS = np.array([[0, 0], [500, -700], [-REACH, REACH], [20_000, 20_000]])
@@ -53,10 +54,10 @@ def blobs(n=400, seed=0):
 
 @dataclass
 class Transcript:
-    """Everything a curator was asked and answered, question by question."""
+    """Everything a curator was asked and answered, one step for each charge."""
 
     questions: list = field(default_factory=list)
-    mechanisms: list = field(default_factory=list)
+    laws: list = field(default_factory=list)
     exact: list = field(default_factory=list)
     released: list = field(default_factory=list)
 
@@ -70,29 +71,55 @@ class Remembering(Curator):
         self.replay = replay
 
     def _release(self, question, *parts):
-        self.transcript.questions.append((question, [(p.name, p.share.amount) for p in parts]))
+        self.transcript.questions.append(question)
         return super()._release(question, *parts)
 
+    def choose(self, score, **settings):
+        self.transcript.questions.append(score)
+        return super().choose(score, **settings)
+
+    def block_means(self, k, *, blocks, key, **settings):
+        self.transcript.questions.append(("blocks", k, blocks, key))
+        return super().block_means(k, blocks=blocks, key=key, **settings)
+
     def _perturb(self, mechanism, exact):
+        return self._remember(mechanism, exact, super()._perturb(mechanism, exact))
+
+    def _select(self, selection, scores):
+        law = (selection.share, selection.scale)
+        return self._remember(law, np.array(scores), super()._select(selection, scores))
+
+    def _remember(self, law, exact, released):
         at = len(self.transcript.released)
-        released = super()._perturb(mechanism, exact)
         if self.replay is not None:
             released = self.replay.released[at]
-        self.transcript.mechanisms.append(mechanism)
+        self.transcript.laws.append(law)
         self.transcript.exact.append(exact)
         self.transcript.released.append(released)
         return released
 
 
-def loss(mechanism, difference):
-    """Exact privacy loss of one answer, in its own currency: ε, or μ² for Gaussian noise."""
-    moved = [[abs(int(x)) for x in line] for line in np.atleast_2d(difference)]
-    if isinstance(mechanism, Laplace):
-        return sum(sum(line) for line in moved) / mechanism.scale
-    if isinstance(mechanism, Gaussian):
-        return sum(x * x for line in moved for x in line) / mechanism.scale**2
-    assert isinstance(mechanism, Cube)
-    return sum(max(line) for line in moved) / mechanism.scale
+def loss(law, released, one, other):
+    """Privacy loss of one answer in its own currency: ε, or μ² for Gaussian noise.
+
+    Exact for noise; for selections, whose probabilities are not rational, to twelve digits.
+    """
+    if isinstance(law, tuple):
+        return selection_loss(law[1], released, one, other)
+    moved = [[abs(int(x)) for x in line] for line in np.atleast_2d(one - other)]
+    if isinstance(law, Laplace):
+        return sum(sum(line) for line in moved) / law.scale
+    if isinstance(law, Gaussian):
+        return sum(x * x for line in moved for x in line) / law.scale**2
+    assert isinstance(law, Cube)
+    return sum(max(line) for line in moved) / law.scale
+
+
+def selection_loss(scale, released, one, other):
+    """How much more likely one dataset makes the released choice than the other, in logarithms."""
+    settings = {"epsilon": 1 / scale, "sensitivity": 1, "monotone": True}
+    here, there = (log_probabilities(scores, **settings)[released] for scores in (one, other))
+    return Fraction(abs(float(here - there)) * (1 - 1e-12))
 
 
 def run(curator, method, *, k=3, budget="pure", seed=1):

@@ -34,6 +34,7 @@ class Diary:
     """Rows that write down when they are read, and what was charged by then."""
 
     n_features = 2
+    max_rows_per_group = None
 
     def __init__(self, fail=False):
         self.read, self.fail, self.account = [], fail, None
@@ -93,6 +94,17 @@ def test_a_question_that_fails_still_costs():
             ask()
         assert len(rows.account.entries) > len(spent)
     assert not any(e.released for e in rows.account.entries)
+
+
+def test_rows_opened_with_groups_are_protected_as_groups():
+    rows = ArrayRows(ROWS, groups=np.arange(60) % 7, max_rows_per_group=5)
+    curator = Curator(rows, bounds=(0, 1), epsilon=1.0)
+    assert curator.neighbours == "one group of at most 5 rows"
+    account = curator.reserve("test", Caps(pure=F(1)))
+    curator.counts(CELLS, share=account.rest("pure"))
+    assert account.entries[0].scale == 5
+    with pytest.raises(ValueError, match="not twice"):
+        Curator(rows, bounds=(0, 1), epsilon=1.0, groups=np.arange(60))
 
 
 def test_the_question_too_many_is_refused_unread():

@@ -85,36 +85,33 @@ MUTANTS = {
         f"{SENSITIVITY}::test_a_group_moves_no_more_than_its_rows_together",
     ),
     "exact counts, noisy sums": Mutant(
-        "curator/curator.py",
+        "curator/vault.py",
         "        return exact + noise\n",
         "        return exact + (noise if exact.shape[1] > 1 else 0)\n",
         f"{CURATOR}::test_the_stated_deviation_is_the_measured_one",
     ),
     "no noise on empty cells": Mutant(
-        "curator/curator.py",
+        "curator/vault.py",
         "        return exact + noise\n",
         "        return exact + noise * (exact != 0)\n",
         f"{CURATOR}::test_the_stated_deviation_is_the_measured_one",
     ),
     "one scalar of noise for a whole answer": Mutant(
-        "curator/curator.py",
+        "curator/vault.py",
         "        return exact + noise\n",
         "        return exact + noise.ravel()[0]\n",
         f"{CURATOR}::test_the_stated_deviation_is_the_measured_one",
     ),
     "joint counts in the wrong unit": Mutant(
-        "curator/curator.py",
-        "        chosen[:, 0] *= REACH\n",
-        "        chosen[:, 0] *= 1\n",
+        "curator/parts.py",
+        "            chosen[:, 0] *= REACH\n",
+        "            chosen[:, 0] *= 1\n",
         f"{CURATOR}::test_joint_noise_answers_counts_and_sums_of_the_same_pass",
     ),
     "rows are read before the charge": Mutant(
-        "curator/curator.py",
-        "        positions = account.charge([self._entry(question, p) for p in parts])\n"
-        "        exact = self.__rows.fold(self.box, question)",
-        "        exact = self.__rows.fold(self.box, question)\n"
-        "        positions = account.charge([self._entry(question, p) for p in parts])\n"
-        "        exact = exact",
+        "curator/vault.py",
+        "        positions = account.charge(entries)\n        result = read(self.__rows)\n",
+        "        result = read(self.__rows)\n        positions = account.charge(entries)\n",
         f"{CURATOR}::test_every_question_is_charged_before_a_row_is_read",
     ),
     "subclasses of questions are let in": Mutant(
@@ -124,7 +121,7 @@ MUTANTS = {
         f"{CURATOR}::test_foreign_questions_are_refused_before_the_charge",
     ),
     "shares of any ledger are taken": Mutant(
-        "curator/curator.py",
+        "curator/vault.py",
         "if share.account.ledger is not self.ledger:",
         "if share.account.ledger is None:",
         f"{CURATOR}::test_bad_questions_are_refused_before_the_charge",
@@ -188,6 +185,12 @@ MUTANTS = {
         "order = np.lexsort((hashes, codes[rows]))",
         "order = np.lexsort((rows, codes[rows]))",
         "tests/unit/test_groups.py",
+    ),
+    "groups of rows that were opened before count as rows": Mutant(
+        "curator/vault.py",
+        "self._rows_per_neighbour = self.__rows.max_rows_per_group or 1",
+        "self._rows_per_neighbour = most if groups is not None else 1",
+        f"{CURATOR}::test_rows_opened_with_groups_are_protected_as_groups",
     ),
     "groups are not capped": Mutant(
         "engines/groups.py",

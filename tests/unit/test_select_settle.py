@@ -32,34 +32,66 @@ def test_choice_settled_usual_and_brute_force_agree(size, rate):
             assert usual == sum(mpmath.fsum(weights[: i + 1]) <= point for i in range(size))
 
 
-class Pinned(Stream):
-    """The first uniform number starts with given words."""
+class Placed(Stream):
+    """The first uniform numbers start with given words."""
 
-    head = 0
+    def __init__(self, heads):
+        super().__init__(key(1))
+        self.heads = np.array(heads, np.uint64)
 
     def words(self, size):
-        words = super().words(size).copy()
-        words[:1] = self.head
+        words, first = super().words(size).copy(), self.position - size
+        given = self.heads[first : first + size]
+        words[: given.size] = given
         return words
 
     def words_at(self, places):
-        return np.where(places == 0, np.uint64(self.head), super().words_at(places))
+        words, given = super().words_at(places).copy(), places < self.heads.size
+        words[given] = self.heads[places[given]]
+        return words
 
 
 @pytest.mark.parametrize("head", [0, 1, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 1])
-def test_a_point_on_a_boundary_is_settled(head):
-    """Two equal weights meet at exactly 1/2, where float64 alone can't decide."""
-
-    class Head(Pinned):
-        pass
-
-    Head.head = head
-    for scores in (np.array([5, 5]), np.array([5]), np.array([5, 5, -(10**6)]), np.array([0] * 9)):
-        gaps = _gaps(scores)
-        stream = Head(key(1))
+def test_points_at_the_ends_and_between_equal_weights(head):
+    for scores in (np.array([5, 5]), np.array([5]), np.array([5, 5, -(10**6)]), np.zeros(9, int)):
+        gaps, stream = _gaps(scores), Placed([head])
         (raw,) = stream.bits(np.array([0]), 6)
         usual = choose(stream, gaps, Fraction(1))
         assert usual == raw * int(np.count_nonzero(gaps == 0)) >> 832
+
+
+NEAR = [sign * 3**power for power in range(9) for sign in (-1, 1)]
+"""Distances in units of 2^-64: float64 itself sees steps of 2^11 of them."""
+
+
+def boundaries(weights):
+    total = mpmath.fsum(weights)
+    return [mpmath.fsum(weights[: i + 1]) / total for i in range(len(weights) - 1)]
+
+
+def test_a_choice_next_to_a_boundary_is_settled():
+    gaps, narrow = _gaps(np.random.default_rng(6).integers(0, 30, 40)), 0
+    with mpmath.workprec(400):
+        exact = boundaries([mpmath.exp(-mpmath.mpf(int(gap)) / 9) for gap in gaps])
+        for i, edge in enumerate(exact):
+            for step in NEAR:
+                head = int(mpmath.floor(edge * 2**64)) + step
+                want = i if step < 0 else i + 1
+                assert choose(Placed([head]), gaps, Fraction(1, 9)) == want
+                narrow += choose(Placed([head]), gaps, Fraction(1, 9), band=0.0) != want
+    assert narrow > 0, "a band of nothing must be caught"
+
+
+def test_coins_next_to_their_chance_are_settled():
+    gaps = _gaps(np.concatenate([[0], -np.repeat(np.arange(1, 60), len(NEAR))]))
+    with mpmath.workprec(400):
+        edges = [int(mpmath.floor(mpmath.exp(-mpmath.mpf(int(g)) / 9) * 2**64)) for g in gaps[1:]]
+    steps = np.tile(NEAR, 59)
+    heads = [0, *(edge + int(step) for edge, step in zip(edges, steps, strict=True))]
+    want = [True, *(steps < 0)]
+    assert flip(Placed(heads), gaps, Fraction(1, 9)).tolist() == want
+    narrow = flip(Placed(heads), gaps, Fraction(1, 9), band=0.0).tolist()
+    assert narrow != want, "a band of nothing must be caught"
 
 
 @pytest.mark.parametrize("kind", ["usual", "pushed"])

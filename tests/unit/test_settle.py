@@ -123,6 +123,12 @@ def test_cube_acceptance_settled_usual_and_rational_agree(kind, dim, most, size)
     assert 0 < sum(want) < size
 
 
+def test_cube_acceptance_of_a_word_of_zero_is_settled():
+    """U below 2^-64 isn't 0: it loses against a chance of 2^-199."""
+    assert not samplers.accept_radii(Rigged(key(5)), np.zeros(1, np.int64), 40)[0]
+    assert samplers.accept_radii(Rigged(key(5)), np.full(1, 10**6), 40)[0]
+
+
 @pytest.mark.parametrize("dim", [1, 30, 1024, 10_000])
 def test_cube_acceptance_in_float_is_within_the_band(dim):
     """The worst relative error measured is far below the band, also where 64 bits are needed."""

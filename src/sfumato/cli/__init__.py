@@ -130,3 +130,29 @@ def predict(
     from sfumato.cli.predict import run
 
     run(model, data, output, columns=columns, header=header, as_json=as_json)
+
+
+@app.command()
+def plan(
+    n: o.Rows,
+    d: o.Dimensions,
+    k: o.K,
+    epsilon: o.Epsilon,
+    delta: o.Delta = 0.0,
+    bounds: o.PlanBounds = None,
+    n_rows_known: o.RowsKnown = False,
+    as_json: o.Json = False,
+) -> None:
+    """Predict the error, memory and passes of every method. Needs no data, costs no privacy."""
+    from sfumato.cli.plan import run
+
+    run(
+        n=n,
+        d=d,
+        k=k,
+        epsilon=epsilon,
+        delta=delta,
+        bounds=bounds,
+        n_rows_known=n_rows_known,
+        as_json=as_json,
+    )

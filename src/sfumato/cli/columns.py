@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 
 from sfumato.engines.delimited import Header
-from sfumato.engines.tables import Layout
 
 
 def columns_asked(texts: list[str] | None) -> tuple[str, ...] | None:
@@ -24,10 +23,3 @@ def columns_asked(texts: list[str] | None) -> tuple[str, ...] | None:
 def header_asked(header: bool | None) -> Header:
     """Whether the first line names the columns; "auto" if nothing was said."""
     return "auto" if header is None else header
-
-
-def names_of(layout: Layout) -> tuple[str, ...] | None:
-    """The names of the features, if the file gives every one of them its own."""
-    if not layout.table.named or len(set(layout.names)) < len(layout.names):
-        return None
-    return layout.names

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from sfumato.box import NanPolicy
 from sfumato.cli.bounds import box_of
 from sfumato.cli.check import refusal
-from sfumato.cli.columns import columns_asked, header_asked, names_of
+from sfumato.cli.columns import columns_asked, header_asked
 from sfumato.cli.paths import check_output
 from sfumato.cli.running import print_json, progress
 from sfumato.cli.show import console, print_centers, print_receipt
@@ -62,15 +60,13 @@ def run(request: Request, *, as_json: bool) -> None:
             raise ValueError(refusal(request.data, report))
     with progress(f"fitting {request.data.name}"):
         model.fit(file, groups=request.groups)
-    names = names_of(layout)
-    if names is not None:
-        model.feature_names_in_ = np.array(names, dtype=object)
     model.save(request.output)
     if as_json:
         print_json({"written_to": str(request.output), **to_dict(model)})
         return
     out = console()
-    out.print(f"{request.k} private centres of {request.data.name}, by {request.method}")
+    centers = "centre" if request.k == 1 else "centres"
+    out.print(f"{request.k} private {centers} of {request.data.name}, by {request.method}")
     print_centers(out, model, layout.titles)
     print_receipt(out, model.receipt_)
     out.print(f"Model written to {request.output}", soft_wrap=True)

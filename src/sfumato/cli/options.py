@@ -99,3 +99,18 @@ RandomState = Annotated[
         metavar="SEED", help="Seeds public randomness (starts), never the noise: two fits differ."
     ),
 ]
+Rows = Annotated[int, typer.Option("--n", metavar="N", help="Expected number of rows; roughly.")]
+Dimensions = Annotated[int, typer.Option("--d", metavar="D", help="Number of columns.")]
+PlanBounds = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LOW,HIGH",
+        help="Bounds of all columns, or repeated for each in order: tells noise in their units.",
+    ),
+]
+RowsKnown = Annotated[
+    bool,
+    typer.Option(
+        "--n-rows-known", help="The fit will declare --n-rows, so that no method buys a count."
+    ),
+]

@@ -1,13 +1,9 @@
-"""Where results go: never over an input, and whole or not at all."""
+"""Where results go: never over an input."""
 
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 
 def check_output(target: Path, *inputs: Path) -> None:
@@ -25,19 +21,3 @@ def check_output(target: Path, *inputs: Path) -> None:
         raise FileNotFoundError(f"no such directory for --output: {target.parent}")
     if not os.access(target.parent, os.W_OK):
         raise PermissionError(f"the directory of --output cannot be written to: {target.parent}")
-
-
-@contextmanager
-def appearing(target: Path) -> Iterator[IO[str]]:
-    """Open a text file that takes its name only when all of it has been written."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

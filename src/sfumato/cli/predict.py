@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.cli.columns import columns_asked, header_asked
-from sfumato.cli.paths import appearing, check_output
+from sfumato.cli.paths import check_output
 from sfumato.cli.running import print_json, progress
 from sfumato.cli.show import console
 from sfumato.engines.files import layout_of
 from sfumato.engines.tables import Layout
 from sfumato.estimators import PrivateKMeans
 from sfumato.saving import load
+from sfumato.writing import appearing
 
 
 def run(
@@ -46,7 +47,8 @@ def run(
         return
     out = console()
     if missing:
-        out.print(f"{missing:,} rows have missing cells, taken for the centre of their column.")
+        have = "row has" if missing == 1 else "rows have"
+        out.print(f"{missing:,} {have} missing cells, taken for the centre of their column.")
     out.print(f"{rows:,} labels written to {output}", soft_wrap=True)
 
 

@@ -2,58 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NoReturn
-
 import numpy as np
 
-from sfumato.box import REACH, Box, Floats, Ints, NanPolicy
-from sfumato.budget import Account, Caps, Entry, Ledger, Share
-from sfumato.curator.mechanisms import Cube, Mechanism, independent
-from sfumato.curator.noise import Noise, SecureNoise
+from sfumato.box import REACH, Ints
+from sfumato.budget import Account, Caps, Share
+from sfumato.curator import blocks as block_work
+from sfumato.curator.answers import Answer, CellTotals
+from sfumato.curator.parts import Part, counts_part, joint_part, sums_part
 from sfumato.curator.questions import Cells, Counts, Question, Totals, check_question
-from sfumato.engines.opening import rows_of
-from sfumato.guarantee import neighbours_of
-from sfumato.parameters import check_delta, check_epsilon, check_whole
+from sfumato.curator.scores import Score, check_score
+from sfumato.curator.selection import Selection
+from sfumato.curator.vault import Vault
+from sfumato.engines.base import Rows
+
+__all__ = ["Answer", "CellTotals", "Curator"]
 
 
-@dataclass(frozen=True)
-class Answer:
-    """Noisy numbers, in rows or lattice steps, and the standard deviation of their noise."""
-
-    values: Floats
-    noise_std: float
-
-
-@dataclass(frozen=True)
-class CellTotals:
-    """Noisy coordinate sums of every cell and, where they were bought, its noisy count."""
-
-    sums: Answer
-    counts: Answer | None
-
-    @property
-    def sizes(self) -> Answer:
-        """The counts, where they must have been bought."""
-        if self.counts is None:
-            raise ValueError("the counts of these cells were not bought")
-        return self.counts
-
-
-@dataclass(frozen=True)
-class _Part:
-    """Columns of a question's exact answer, the share that buys them and the noise they get."""
-
-    name: str
-    share: Share
-    mechanism: Mechanism
-    columns: slice
-    shape: tuple[int, int]
-    std: float
-    noise: str
-
-
-class Curator:
+class Curator(Vault):
     """Answers questions about the rows of one dataset until its budget is used up.
 
     Parameters
@@ -79,40 +44,6 @@ class Curator:
 
     """
 
-    def __init__(
-        self,
-        X: Any,  # noqa: ANN401
-        *,
-        bounds: Any = None,  # noqa: ANN401
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        nan: NanPolicy = "center",
-        groups: Any = None,  # noqa: ANN401
-        max_rows_per_group: int = 1,
-        ledger: Ledger | None = None,
-        noise: Noise | None = None,
-    ) -> None:
-        if (ledger is None) == (epsilon is None):
-            raise ValueError("a curator needs either epsilon (and delta) or a ledger")
-        self.ledger = ledger or Ledger(check_epsilon(epsilon), check_delta(delta))
-        self.__noise: Noise = noise or SecureNoise()
-        if self.ledger.durable and self.__noise.replayable:
-            raise ValueError("a durable ledger needs secret noise: replayable noise is for tests")
-        most = check_whole(max_rows_per_group, "max_rows_per_group")
-        self.__rows = rows_of(X, groups=groups, max_rows_per_group=most)
-        self.box = Box.of(bounds, self.__rows.n_features, nan)
-        self._rows_per_neighbour = most if groups is not None else 1
-        self.neighbours = neighbours_of(most if groups is not None else None)
-
-    def __repr__(self) -> str:
-        epsilon, delta = (float(x) for x in self.ledger.left)
-        return f"Curator(n_features={self.box.n_features}, left=({epsilon:.6g}, {delta:.3g}))"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            "a Curator cannot be copied or pickled: the copy would spend the same budget twice"
-        )
-
     def reserve(self, purpose: str, caps: Caps) -> Account:
         """Set a part of the budget aside for one fit; raises `Overspent` if too little is left."""
         return self.ledger.open(purpose, caps)
@@ -123,9 +54,9 @@ class Curator:
         Sensitivity: see `Counts`.
         Guarantee: discrete Laplace noise for a pure share, rounded Gaussian noise for a gdp share.
         """
-        question = Counts(cells)
-        self._check(question, share)
-        part = self._counts_part(cells, share)
+        question = check_question(Counts(cells), self.box.n_features)
+        self._check(share)
+        part = counts_part(cells, share, self._rows_per_neighbour)
         return _flat(self._release(question, part)[0])
 
     def sums(
@@ -147,92 +78,88 @@ class Curator:
         Guarantee: as `counts`, each part for its own share; cube noise is ε-DP for its one share.
         """
         question = Totals(cells, radius)
+        check_question(question, self.box.n_features)
+        self._check(share, *([counts] if counts is not None else []))
         if joint:
             return self._joint(question, share, counts)
-        self._check(question, share, *([counts] if counts is not None else []))
-        parts = [self._sums_part(question, share)]
+        parts = [sums_part(question, share, self._rows_per_neighbour, self.box)]
         if counts is not None:
-            parts.append(self._counts_part(cells, counts))
+            parts.append(counts_part(cells, counts, self._rows_per_neighbour))
         answers = self._release(question, *parts)
         return CellTotals(answers[0], _flat(answers[1]) if counts is not None else None)
 
     def _joint(self, question: Totals, share: Share, counts: Share | None) -> CellTotals:
-        self._check(question, share)
         if share.kind != "pure" or counts is not None or question.radius is not None:
             raise ValueError("joint counts and sums take one pure share, and no radius")
-        shape = (question.cells.n_cells, question.n_features + 1)
-        mechanism = Cube.fitting(share, self._rows_per_neighbour)
-        std = mechanism.std_in(shape[1])
-        noise = f"{_rows(std / REACH)}, {self._steps(std)}"
-        part = _Part("counts and sums", share, mechanism, slice(None), shape, std, noise)
-        values = self._release(question, part)[0].values
+        part = joint_part(question, share, self._rows_per_neighbour, self.box)
+        values, std = self._release(question, part)[0].values, part.std
         return CellTotals(Answer(values[:, 1:], std), Answer(values[:, 0] / REACH, std / REACH))
 
-    def _sums_part(self, question: Totals, share: Share) -> _Part:
-        mechanism = independent(share, question.sensitivity().times(self._rows_per_neighbour))
-        shape = (question.cells.n_cells, question.n_features)
-        noise = self._steps(mechanism.std)
-        return _Part("sums", share, mechanism, slice(1, None), shape, mechanism.std, noise)
+    def choose(self, score: Score, *, share: Share, picks: int = 1) -> list[int]:
+        """Select `picks` candidates one after another, without putting them back.
 
-    def _counts_part(self, cells: Cells, share: Share) -> _Part:
-        sensitivity = Counts(cells).sensitivity().times(self._rows_per_neighbour)
-        mechanism = independent(share, sensitivity)
-        noise = _rows(mechanism.std)
-        shape = (cells.n_cells, 1)
-        return _Part("counts", share, mechanism, slice(0, 1), shape, mechanism.std, noise)
+        Sensitivity: see the score. All scores of a dataset come from one pass over the rows.
+        Guarantee: each pick is an exponential mechanism over the candidates that are left, for an
+        equal part of the share; the parts add up to it.
+        """
+        score = check_score(score, self.box.n_features, picks)
+        self._check(share)
+        most = score.sensitivity() * self._rows_per_neighbour
+        selections = [
+            Selection(f"one of {score}", part, most, monotone=True) for part in share.evenly(picks)
+        ]
 
-    def _check(self, question: Question, *shares: Share) -> None:
-        check_question(question, self.box.n_features)
-        for share in shares:
-            if not isinstance(share, Share) or share.account is None:
-                raise TypeError("a question is paid with a share of an account of this curator")
-            if share.account.ledger is not self.ledger:
-                raise ValueError("this share belongs to the ledger of another dataset")
-            if share.amount <= 0:
-                raise ValueError("a question needs a share above 0")
+        def pick(rows: Rows) -> list[int]:
+            scores = score.scores(rows.fold(self.box, score))
+            left = list(range(len(scores)))
+            return [left.pop(self._select(s, scores[left])) for s in selections]
 
-    def _release(self, question: Question, *parts: _Part) -> list[Answer]:
-        """Check, charge, read, perturb, record: the only way out of the room."""
+        return self._pay([s.entry() for s in selections], pick)
+
+    def block_means(self, k: int, *, blocks: int, share: Share, key: int) -> Answer:
+        """Release the average of k centres over disjoint blocks: sample and aggregate.
+
+        A keyed hash of a row's own values picks its block; k-means in each block gives k centres in
+        canonical order. Half of the share buys, for each column, a lower and an upper quantile
+        of all block centres; these are clipped to that range and averaged.
+
+        Sensitivity: a row changes one block, so at most k of the values that a quantile ranks, and
+        the sum of the clipped centres by at most k times the range in each column.
+        Guarantee: 2d exponential mechanisms and d Laplace mechanisms, each for an equal part.
+        """
+        plan = block_work.BlockPlan(k, blocks, self.box.n_features, self._rows_per_neighbour)
+        self._check(share)
+        for_range, for_means = share.evenly(2)
+        edges = plan.edge_selections(for_range)
+        plan.check(for_means)
+
+        def find(rows: Rows) -> tuple[Ints, Ints]:
+            centers = block_work.block_centers(rows.split(self.box, blocks, key), k, key)
+            chosen = [self._select(s, scores) for s, scores in plan.edge_scores(edges, centers)]
+            return centers, plan.ranges(chosen)
+
+        centers, ranges = self._pay([s.entry() for s in edges], find)
+        parts = plan.mean_parts(for_means, ranges, self.box)
+
+        def average(_: Rows) -> list[Ints]:
+            sums = plan.clipped_sums(centers, ranges)
+            return [self._perturb(p.mechanism, p.pick(sums)) for p in parts]
+
+        noisy = self._pay([p.entry() for p in parts], average)
+        means = np.concatenate(noisy, axis=1).astype(np.float64) / blocks
+        return Answer(means, max(p.std for p in parts) / blocks)
+
+    def _release(self, question: Question, *parts: Part) -> list[Answer]:
+        """Fold the rows once and release every part with its own noise."""
         for part in parts:
             part.mechanism.check(part.shape)
-        account = parts[0].share.account
-        if account is None or any(p.share.account is not account for p in parts):
-            raise ValueError("the shares of one question come from one account")
-        positions = account.charge([self._entry(question, p) for p in parts])
-        exact = self.__rows.fold(self.box, question).reshape(question.cells.n_cells, -1)
-        noisy = [self._perturb(p.mechanism, _pick(p, exact)) for p in parts]
-        account.record(positions)
+
+        def read(rows: Rows) -> list[Ints]:
+            exact = rows.fold(self.box, question).reshape(question.cells.n_cells, -1)
+            return [self._perturb(p.mechanism, p.pick(exact)) for p in parts]
+
+        noisy = self._pay([p.entry() for p in parts], read)
         return [Answer(n.astype(np.float64), p.std) for n, p in zip(noisy, parts, strict=True)]
-
-    def _perturb(self, mechanism: Mechanism, exact: Ints) -> Ints:
-        noise: Ints = mechanism.draw(self.__noise, exact.shape)
-        return exact + noise
-
-    def _entry(self, question: Question, part: _Part) -> Entry:
-        return Entry(
-            question=f"{part.name} of {question.cells}",
-            share=part.share,
-            law=type(part.mechanism).__name__.lower(),
-            scale=part.mechanism.scale,
-            noise=part.noise,
-            slack=part.mechanism.slack(part.shape),
-        )
-
-    def _steps(self, std: float) -> str:
-        low, high = (f"{float(std * s):.3g}" for s in (self.box.step.min(), self.box.step.max()))
-        return f"± {low} per sum" if low == high else f"± {low} to {high} per sum"
-
-
-def _pick(part: _Part, exact: Ints) -> Ints:
-    """The columns of one part; under cube noise a count is written in units of 1/REACH rows."""
-    chosen = exact[:, part.columns].copy()
-    if isinstance(part.mechanism, Cube):
-        chosen[:, 0] *= REACH
-    return chosen
-
-
-def _rows(std: float) -> str:
-    return f"± {std:.3g} rows"
 
 
 def _flat(answer: Answer) -> Answer:

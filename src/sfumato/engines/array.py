@@ -63,6 +63,11 @@ class ArrayRows:
         """Number of columns."""
         return self._source.n_features
 
+    @property
+    def max_rows_per_group(self) -> int | None:
+        """Rows that one group can have, or None where every row stands for itself."""
+        return None if self._groups is None else self._most
+
     def fold(self, box: Box, kernel: Kernel) -> Ints:
         """Sum `kernel` over all rows, each counted exactly once."""
         lattice = self._lattice(box)
@@ -167,11 +172,13 @@ def _share(
             except IndexError:
                 return
 
-    workers = min(threads, len(spans))
-    if workers <= 1:
+    helpers = min(threads, len(spans)) - 1
+    if helpers < 1:
         return [work(taken())]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(work, [taken() for _ in range(workers)]))
+    with ThreadPoolExecutor(helpers) as pool:
+        others = [pool.submit(work, taken()) for _ in range(helpers)]
+        own = work(taken())
+        return [own, *(other.result() for other in others)]
 
 
 @cache

@@ -25,6 +25,10 @@ class Rows(Protocol):
     def n_features(self) -> int:
         """Number of columns."""
 
+    @property
+    def max_rows_per_group(self) -> int | None:
+        """Rows that one group can have, or None where every row stands for itself."""
+
     def fold(self, box: Box, kernel: Kernel) -> Ints:
         """Sum `kernel` over all rows, each counted exactly once."""
 

@@ -77,8 +77,8 @@ class Delimited:
     def labels(self, position: int) -> Iterator[list[str]]:
         """Read one column as text."""
         for _, text in self._chunks():
-            lines = (line for line in text.split("\n") if not self._blank(line))
-            rows = (_fields(line, self.delimiter) for line in lines)
+            lines = [line for line in text.split("\n") if not self._blank(line)]
+            rows = _split(lines, self.delimiter)
             yield [row[position].strip() if position < len(row) else "" for row in rows]
 
     def _chunks(self) -> Iterator[tuple[int, str]]:
@@ -108,7 +108,7 @@ class Delimited:
     def _careful(self, lines: list[str], positions: Sequence[int], first: int) -> Block:
         """Parse lines cell by cell."""
         kept = [i for i, line in enumerate(lines) if not self._blank(line)]
-        rows = [_fields(lines[i], self.delimiter) for i in kept]
+        rows = _split([lines[i] for i in kept], self.delimiter)
         values = np.empty((len(rows), len(positions)))
         text = np.zeros(values.shape, dtype=np.bool_)
         for j, position in enumerate(positions):
@@ -151,6 +151,16 @@ def _names_columns(fields: list[str], path: Path) -> bool:
             "columns with header=True (--header) or header=False (--no-header)"
         )
     return numbers < len(filled)
+
+
+def _split(lines: list[str], delimiter: str) -> list[list[str]]:
+    """Split every line into its fields, each by itself."""
+    try:
+        rows = list(csv.reader(lines, delimiter=delimiter))
+    except csv.Error:
+        rows = []
+    # As many rows as lines: no quoted field has reached over the end of its line.
+    return rows if len(rows) == len(lines) else [_fields(line, delimiter) for line in lines]
 
 
 def _fields(line: str, delimiter: str) -> list[str]:

@@ -32,8 +32,8 @@ LONGEST = 2 * REACH * isqrt(MAX_FEATURES)
 # Loading the compiled loops takes about as long as NumPy gains by them over this many cells.
 _WORTH_LOADING = 2**24
 
-_BLOCK_ROWS = 8192
-_BLOCK_CELLS = 2**18
+_BLOCK_ROWS = 2**14
+_BLOCK_CELLS = 2**19
 
 _backend: Backend = "auto"
 _cells_seen = 0

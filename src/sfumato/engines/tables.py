@@ -107,6 +107,12 @@ class Layout:
         return tuple(self.table.names[i] for i in self.positions)
 
     @property
+    def given_names(self) -> tuple[str, ...] | None:
+        """The names of the features, if the file gives every one of them its own."""
+        distinct = len(set(self.names)) == len(self.names)
+        return self.names if self.table.named and distinct else None
+
+    @property
     def titles(self) -> tuple[str, ...]:
         """The names, to be read by people."""
         return self.names if self.table.named else tuple(f"column {i}" for i in self.names)

@@ -2,11 +2,16 @@
 
 from sfumato.methods.base import Centers, Method, Task
 from sfumato.methods.dplloyd import DPLloyd
+from sfumato.methods.gkm import GkM, GkM3K
+from sfumato.methods.pgkm import PGkM
 from sfumato.methods.sukpisit import Sukpisit
 
 METHODS: dict[str, type[Method]] = {
     "dplloyd": DPLloyd,
     "sukpisit": Sukpisit,
+    "gkm": GkM,
+    "gkm3k": GkM3K,
+    "pgkm": PGkM,
 }
 
-__all__ = ["METHODS", "Centers", "DPLloyd", "Method", "Sukpisit", "Task"]
+__all__ = ["METHODS", "Centers", "DPLloyd", "GkM", "GkM3K", "Method", "PGkM", "Sukpisit", "Task"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.box import REACH, Floats
 
 _HALVINGS = 20
+_FEW_HALVINGS = 7
 _TRIES_PER_POINT = 20
 _WORK = 2.5e7
+_SHRINK = 0.92
 
 
 def sphere_packing(k: int, n_features: int, rng: np.random.Generator) -> Floats:
@@ -17,20 +20,49 @@ def sphere_packing(k: int, n_features: int, rng: np.random.Generator) -> Floats:
     The largest a for which placing succeeds is found by bisection (Su et al. 2015, §4.1.1). Where
     k²·d is too large to compare all pairs the points are uniformly random.
     """
+    best, _ = _bisect(k, n_features, _HALVINGS, rng)
+    return best * REACH
+
+
+def sphere_packings(n: int, k: int, n_features: int, rng: np.random.Generator) -> Floats:
+    """Place n sets of k points as `sphere_packing` does, with one search for the radius.
+
+    The radius of a set that fails is made smaller until it succeeds.
+    """
+    _, radius = _bisect(k, n_features, _FEW_HALVINGS, rng)
+    sets = rng.uniform(-1, 1, (n, k, n_features))
+    left = np.arange(n if radius else 0)
+    tries = _tries(k, n_features)
+    # Bisection ends at a radius for which placing often fails.
+    while len(left):
+        radius *= _SHRINK
+        points, placed = _throw_sets(len(left), (k, n_features), radius, tries, rng)
+        sets[left[placed]] = points[placed]
+        left = left[~placed]
+    return sets * REACH
+
+
+def _tries(k: int, n_features: int) -> int:
+    return int(np.clip(_WORK / (k * k * n_features), 2, _TRIES_PER_POINT)) * k
+
+
+def _bisect(
+    k: int, n_features: int, halvings: int, rng: np.random.Generator
+) -> tuple[Floats, float]:
+    """Find a packing with the largest radius, and that radius: 0 where it is not searched for."""
     best = rng.uniform(-1, 1, (k, n_features))
-    work = k * k * n_features
-    if work > _WORK:
-        return best * REACH
-    tries = int(np.clip(_WORK / work, 2, _TRIES_PER_POINT)) * k
     feasible, infeasible = 0.0, 1.0
-    for _ in range(_HALVINGS):
+    if k * k * n_features > _WORK:
+        return best, feasible
+    tries = _tries(k, n_features)
+    for _ in range(halvings):
         radius = (feasible + infeasible) / 2
         points = _throw_darts(k, n_features, radius, tries, rng)
         if len(points) == k:
             feasible, best = radius, points
         else:
             infeasible = radius
-    return best * REACH
+    return best, feasible
 
 
 def _throw_darts(
@@ -46,3 +78,22 @@ def _throw_darts(
         free &= ((darts - darts[chosen]) ** 2).sum(axis=1) >= (2 * radius) ** 2
         free[chosen] = False
     return darts[kept]
+
+
+def _throw_sets(
+    n: int, shape: tuple[int, int], radius: float, tries: int, rng: np.random.Generator
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Throw darts for n sets of `shape` at once; returns the sets and which of them are whole."""
+    k, n_features = shape
+    darts = rng.uniform(radius - 1, 1 - radius, (n_features, n, tries))
+    free = np.ones((n, tries), dtype=bool)
+    points = np.empty((k, n_features, n))
+    placed = np.ones(n, dtype=bool)
+    each = np.arange(n)
+    for point in points:
+        chosen = free.argmax(axis=1)
+        placed &= free[each, chosen]
+        point[:] = darts[:, each, chosen]
+        free &= ((darts - point[:, :, None]) ** 2).sum(axis=0) >= (2 * radius) ** 2
+        free[each, chosen] = False
+    return np.moveaxis(points, 2, 0), placed

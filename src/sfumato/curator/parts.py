@@ -1,0 +1,76 @@
+"""Parts of an answer: which numbers, bought with which share, under which noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sfumato.box import REACH, Box, Ints
+from sfumato.budget import Entry, Share
+from sfumato.curator.mechanisms import Cube, Mechanism, independent
+from sfumato.curator.questions import Cells, Counts, Totals
+
+
+@dataclass(frozen=True)
+class Part:
+    """Columns of a question's exact answer, the share that buys them and the noise they get."""
+
+    question: str
+    share: Share
+    mechanism: Mechanism
+    columns: slice
+    shape: tuple[int, int]
+    std: float
+    noise: str
+
+    def entry(self) -> Entry:
+        """The line of the account that pays for this part."""
+        return Entry(
+            question=self.question,
+            share=self.share,
+            law=type(self.mechanism).__name__.lower(),
+            scale=self.mechanism.scale,
+            noise=self.noise,
+            slack=self.mechanism.slack(self.shape),
+        )
+
+    def pick(self, exact: Ints) -> Ints:
+        """Its columns; under cube noise a count is written in units of 1/REACH rows."""
+        chosen = exact[:, self.columns].copy()
+        if isinstance(self.mechanism, Cube):
+            chosen[:, 0] *= REACH
+        return chosen
+
+
+def counts_part(cells: Cells, share: Share, rows: int) -> Part:
+    """The counts of all cells, for neighbours that differ by up to `rows` rows."""
+    mechanism = independent(share, Counts(cells).sensitivity().times(rows))
+    shape, std = (cells.n_cells, 1), mechanism.std
+    return Part(f"counts of {cells}", share, mechanism, slice(0, 1), shape, std, in_rows(std))
+
+
+def sums_part(question: Totals, share: Share, rows: int, box: Box) -> Part:
+    """The sums of all cells, for neighbours that differ by up to `rows` rows."""
+    mechanism = independent(share, question.sensitivity().times(rows))
+    shape, std = (question.cells.n_cells, question.n_features), mechanism.std
+    noise = f"{in_units(box, std)} per sum"
+    return Part(str(question), share, mechanism, slice(1, None), shape, std, noise)
+
+
+def joint_part(question: Totals, share: Share, rows: int, box: Box) -> Part:
+    """Counts and sums of all cells under one noise, for up to `rows` rows."""
+    mechanism = Cube.fitting(share, rows)
+    shape = (question.cells.n_cells, question.n_features + 1)
+    std = mechanism.std_in(shape[1])
+    noise = f"{in_rows(std / REACH)}, {in_units(box, std)} per sum"
+    return Part(f"counts and {question}", share, mechanism, slice(None), shape, std, noise)
+
+
+def in_rows(std: float) -> str:
+    """A deviation of counts, in words."""
+    return f"± {std:.3g} rows"
+
+
+def in_units(box: Box, std: float) -> str:
+    """A deviation of coordinates, in the user's units, from the finest to the widest column."""
+    low, high = (f"{float(std * s):.3g}" for s in (box.step.min(), box.step.max()))
+    return f"± {low}" if low == high else f"± {low} to {high}"

@@ -1,0 +1,89 @@
+"""Rows and noise under one lock: the only class that holds both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+from sfumato.box import Box, Ints, NanPolicy
+from sfumato.budget import Entry, Ledger, Share
+from sfumato.curator.mechanisms import Mechanism
+from sfumato.curator.noise import Noise, SecureNoise
+from sfumato.curator.selection import Selection
+from sfumato.engines.base import Rows
+from sfumato.engines.opening import rows_of
+from sfumato.guarantee import neighbours_of
+from sfumato.parameters import check_delta, check_epsilon, check_whole
+
+_Result = TypeVar("_Result")
+
+
+class Vault:
+    """One dataset with its bounds, its budget and its noise; see `Curator`.
+
+    Guarantee: rows are reached through `_pay` alone, which charges first. Noise is drawn through
+    `_perturb` and `_select` alone, for laws whose scales were fixed before the rows were read.
+    """
+
+    def __init__(
+        self,
+        X: Any,  # noqa: ANN401
+        *,
+        bounds: Any = None,  # noqa: ANN401
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        nan: NanPolicy = "center",
+        groups: Any = None,  # noqa: ANN401
+        max_rows_per_group: int = 1,
+        ledger: Ledger | None = None,
+        noise: Noise | None = None,
+    ) -> None:
+        if (ledger is None) == (epsilon is None):
+            raise ValueError("a curator needs either epsilon (and delta) or a ledger")
+        self.ledger = ledger or Ledger(check_epsilon(epsilon), check_delta(delta))
+        self.__noise: Noise = noise or SecureNoise()
+        if self.ledger.durable and self.__noise.replayable:
+            raise ValueError("a durable ledger needs secret noise: replayable noise is for tests")
+        most = check_whole(max_rows_per_group, "max_rows_per_group")
+        self.__rows = rows_of(X, groups=groups, max_rows_per_group=most)
+        self.box = Box.of(bounds, self.__rows.n_features, nan)
+        # The rows say how many of them a neighbour can take away, however they were opened.
+        self._rows_per_neighbour = self.__rows.max_rows_per_group or 1
+        self.neighbours = neighbours_of(self.__rows.max_rows_per_group)
+
+    def __repr__(self) -> str:
+        epsilon, delta = (float(x) for x in self.ledger.left)
+        return f"Curator(n_features={self.box.n_features}, left=({epsilon:.6g}, {delta:.3g}))"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a Curator cannot be copied or pickled: the copy would spend the same budget twice"
+        )
+
+    def _check(self, *shares: Share) -> None:
+        for share in shares:
+            if not isinstance(share, Share) or share.account is None:
+                raise TypeError("a question is paid with a share of an account of this curator")
+            if share.account.ledger is not self.ledger:
+                raise ValueError("this share belongs to the ledger of another dataset")
+            if share.account is not shares[0].account:
+                raise ValueError("the shares of one question come from one account")
+            if share.amount <= 0:
+                raise ValueError("a question needs a share above 0")
+
+    def _pay(self, entries: list[Entry], read: Callable[[Rows], _Result]) -> _Result:
+        """Charge, read, record: the only way to the rows."""
+        account = entries[0].share.account
+        if account is None:
+            raise TypeError("a question is paid with a share of an account")
+        positions = account.charge(entries)
+        result = read(self.__rows)
+        account.record(positions)
+        return result
+
+    def _perturb(self, mechanism: Mechanism, exact: Ints) -> Ints:
+        noise: Ints = mechanism.draw(self.__noise, exact.shape)
+        return exact + noise
+
+    def _select(self, selection: Selection, scores: Any) -> int:  # noqa: ANN401
+        return selection.draw(self.__noise, scores)

@@ -1,0 +1,233 @@
+"""Every method side by side before any row is read: no data, so no privacy cost."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from inspect import signature
+from typing import Any
+
+from sfumato.box import REACH, Box
+from sfumato.estimators import PrivateKMeans
+from sfumato.methods import METHODS
+from sfumato.parameters import check_delta, check_epsilon, check_whole
+from sfumato.predictions import PREDICTIONS as PREDICTIONS
+from sfumato.predictions import Outlook as Outlook
+from sfumato.predictions import Prediction as Prediction
+
+MOST_ROWS = 10**15
+"""More rows than this were not meant."""
+
+
+@dataclass(frozen=True)
+class PlanRow:
+    """What is expected of one method: see `Prediction`. `why_not` is empty where it can run.
+
+    `noise_in_units` is the noise in the user's units, one number per column.
+    """
+
+    method: str
+    error: float
+    noise: float
+    memory: int
+    passes: int
+    note: str
+    noise_in_units: tuple[float, ...] | None = None
+    why_not: str = ""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the method can run at all."""
+        return not self.why_not
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every method side by side. Prints as a table; `to_json` gives the same as data."""
+
+    n: int
+    d: int
+    k: int
+    epsilon: float
+    delta: float
+    n_rows_known: bool
+    rows: tuple[PlanRow, ...]
+
+    @property
+    def default(self) -> str:
+        """The method that `PrivateKMeans` takes when none is named."""
+        return str(signature(PrivateKMeans).parameters["method"].default)
+
+    @property
+    def best(self) -> str:
+        """The method with the smallest predicted error among those that can run."""
+        able = [row for row in self.rows if row.fits]
+        return min(able, key=lambda row: row.error).method if able else self.default
+
+    @property
+    def lattice(self) -> int:
+        """Bytes that the rows themselves take: two for each cell."""
+        return 2 * self.n * self.d
+
+    @property
+    def bounded(self) -> bool:
+        """Whether bounds were given."""
+        return any(row.noise_in_units for row in self.rows)
+
+    @property
+    def drowned(self) -> bool:
+        """Whether even the best method does no better than always answering the middle."""
+        # A centre that is anywhere in the cube lies d/3 from the middle, squared, on average.
+        return min(row.error for row in self.rows) > self.d / 3
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain values; what is infinite is None."""
+        names = ("n", "d", "k", "epsilon", "delta", "n_rows_known", "default", "best")
+        return {name: getattr(self, name) for name in names} | {
+            "lattice_bytes": self.lattice,
+            "drowned": self.drowned,
+            "methods": [_plain(row) for row in self.rows],
+        }
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The plan as JSON."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    def __str__(self) -> str:
+        return _render(self)
+
+
+def plan(
+    *,
+    n: int,
+    d: int,
+    k: int,
+    epsilon: float,
+    delta: float = 0.0,
+    bounds: Any = None,  # noqa: ANN401
+    n_rows_known: bool = False,
+) -> Plan:
+    """Predict what every method would yield and need. Reads no data and costs no privacy.
+
+    Parameters
+    ----------
+    n, d, k : int
+        Expected number of rows, columns and centres. A rough n will do.
+    epsilon, delta : float
+        The privacy budget.
+    bounds : pair (lower, upper), optional
+        Public bounds, scalars or one value per column; with them noise is also told in their units.
+    n_rows_known : bool, default=False
+        Whether the fit will declare its number of rows public, so that no method has to buy it.
+
+    Returns
+    -------
+    Plan
+        One row per method, the default method and the one with the smallest predicted error.
+
+    Examples
+    --------
+    >>> from sfumato import plan
+    >>> plan(n=100_000, d=6, k=5, epsilon=1.0).default
+    'dplloyd'
+
+    """
+    n, d, k = check_whole(n, "n"), check_whole(d, "d"), check_whole(k, "k")
+    if n > MOST_ROWS:
+        raise ValueError(f"n must be at most {MOST_ROWS:.0e}, got {n}")
+    box = None if bounds is None else Box.of(bounds, d)
+    spent = check_epsilon(epsilon), check_delta(delta)
+    task = Outlook(k, d, *spent, n if n_rows_known else None, n)
+    rows = tuple(_row(name, task, box) for name in METHODS)
+    return Plan(n, d, k, float(spent[0]), float(spent[1]), bool(n_rows_known), rows)
+
+
+def _row(name: str, task: Outlook, box: Box | None) -> PlanRow:
+    try:
+        METHODS[name]().caps(task)
+        expected = PREDICTIONS[name](task)
+    except (ValueError, OverflowError) as error:
+        return PlanRow(name, math.inf, math.inf, 0, 0, "", why_not=str(error))
+    units = None
+    if box is not None and math.isfinite(expected.noise):
+        units = tuple((box.step * REACH * expected.noise).tolist())
+    return PlanRow(name, **asdict(expected), noise_in_units=units)
+
+
+def _plain(row: PlanRow) -> dict[str, Any]:
+    return asdict(row) | {
+        "error": row.error if math.isfinite(row.error) else None,
+        "noise": row.noise if math.isfinite(row.noise) else None,
+        "fits": row.fits,
+    }
+
+
+def _render(plan: Plan, width: int = 100) -> str:
+    from rich.console import Console
+
+    console = Console(width=width, color_system=None, force_terminal=False, highlight=False)
+    with console.capture() as captured:
+        console.print(table_of(plan))
+        for sentence in sentences_of(plan):
+            console.print(sentence)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def table_of(plan: Plan) -> Any:  # noqa: ANN401  (rich is imported only where it prints)
+    """The methods of a plan as a rich table."""
+    from rich.table import Table
+
+    delta = f", δ = {plan.delta:.3g}" if plan.delta else ""
+    title = (
+        f"Plan: {plan.n:,} rows, {plan.d} columns, {plan.k} centres, ε = {plan.epsilon:g}{delta}"
+    )
+    table = Table(title=title, title_justify="left")
+    table.add_column("method")
+    for heading in ("error", "noise", "memory", "passes"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("note")
+    for row in plan.rows:
+        if row.fits:
+            cells = [
+                f"{row.error:.2g}",
+                _noise(row),
+                _bytes(row.memory),
+                f"{row.passes:,}",
+                row.note,
+            ]
+        else:
+            cells = ["–"] * 4 + [row.why_not]
+        table.add_row(row.method, *cells)
+    return table
+
+
+def sentences_of(plan: Plan) -> list[str]:
+    """What the numbers of a plan say, in words."""
+    unit = "the units of the bounds" if plan.bounded else "half the width of its column"
+    drowned = (
+        "Even that is no better than always answering the middle: take more rows, a larger ε, "
+        "fewer columns or fewer centres."
+    )
+    return [
+        f"Default: {plan.default}. Smallest predicted error: {plan.best}.",
+        *([drowned] if plan.drowned else []),
+        "Error: mean squared distance of a centre in the cube [−1, 1]^d, where a method finds "
+        f"clusters of equal size. Noise: one deviation of a coordinate, in {unit}.",
+        f"Memory is beside the rows, which take {_bytes(plan.lattice)}. No data was read, and no "
+        "privacy spent.",
+    ]
+
+
+def _noise(row: PlanRow) -> str:
+    """One deviation of a coordinate, in the user's units where bounds were given."""
+    sizes = row.noise_in_units or (row.noise,)
+    low, high = (f"{size:.2g}" for size in (min(sizes), max(sizes)))
+    return f"± {low}" if low == high else f"± {low} to {high}"
+
+
+def _bytes(amount: float) -> str:
+    """A number of bytes in the largest unit that it fills."""
+    units = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+    power = min(int(math.log10(max(amount, 1)) / 3), len(units) - 1)
+    return f"{amount / 1000**power:.3g} {units[power]}"

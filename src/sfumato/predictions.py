@@ -1,0 +1,126 @@
+"""What each method is expected to yield and to need, from public numbers: docs/planner.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sfumato.gdp import mu2_of
+from sfumato.methods import DPLloyd, GkM, GkM3K, PGkM, Sukpisit, Task
+from sfumato.methods import formulas as f
+from sfumato.methods.dplloyd import RHO, choose_noise, noise_error, weights
+from sfumato.methods.population import SLICE
+
+_NUMBER = 8
+"""Bytes of an int64 or a float64."""
+
+
+@dataclass(frozen=True)
+class Outlook(Task):
+    """A task whose rows are still to come: `n` are expected, `n_rows` is what will be declared."""
+
+    n: int = 0
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a method is expected to do.
+
+    `error` is the mean squared distance, in the cube [−1, 1]^d, between a centre and the one that
+    the same method would find without noise; `noise` the deviation of one of its coordinates;
+    `memory` the bytes of the method's arrays beside the rows; `passes` go over all rows.
+    """
+
+    error: float
+    noise: float
+    memory: int
+    passes: int
+    note: str
+
+
+def _dplloyd(task: Outlook) -> Prediction:
+    method = DPLloyd()
+    parts = weights(method.schedule, method.iterations)
+    law = choose_noise(method.noise, len(parts), task)
+    note = f"{len(parts)} iterations with {law} noise"
+    return _prediction(task, _step(task, law, parts), _totals(task), len(parts), note)
+
+
+def _sukpisit(task: Outlook) -> Prediction:
+    method = Sukpisit()
+    parts = weights("halving", method.max_iter)
+    law = choose_noise(method.noise, len(parts), task)
+    note = f"up to {len(parts)} iterations with {law} noise; the error is that of the last one"
+    return _prediction(task, _step(task, law, parts), _totals(task), len(parts), note)
+
+
+def _gkm(task: Outlook) -> Prediction:
+    return _blocks(task, task.n ** GkM().exponent)
+
+
+def _gkm3k(task: Outlook) -> Prediction:
+    return _blocks(task, task.n / (GkM3K().rows_per_center * task.k))
+
+
+def _blocks(task: Outlook, wanted: float) -> Prediction:
+    blocks = max(1, int(wanted))
+    d, k, n = task.n_features, task.k, task.n
+    # Eq. 3 halves ε: the other half buys the range, here the full width.
+    error = f.gkm_noise(n, d, k, _after_sizes(task), blocks)
+    # The hash and the order of the rows, then the centres of every block.
+    memory = 2 * _NUMBER * n + _NUMBER * blocks * k * d
+    note = f"{blocks:,} blocks, at the full range; without the error of averaging small blocks"
+    return _prediction(task, error, memory, 2 + _count_passes(task), note)
+
+
+def _pgkm(task: Outlook) -> Prediction:
+    method, d = PGkM(), task.n_features
+    rounds = method.rounds(task.n, float(task.epsilon))
+    picks = (rounds - 1) * method.parents + 1
+    # A row costs at most 4d: the exponential mechanism lies 4d·ln(candidates)/ε₀ above the best.
+    # Moving a centre by z costs each of its rows |z|² more, so cost per row is squared distance.
+    error = 4 * d * math.log(method.candidates) * picks / (task.n * _after_sizes(task))
+    memory = 2 * _NUMBER * method.candidates * task.k * d
+    note = f"{picks:,} picks in {rounds:,} rounds; without the error of too few candidates"
+    return _prediction(task, error, memory, rounds + 1 + _count_passes(task), note)
+
+
+PREDICTIONS: dict[str, Callable[[Outlook], Prediction]] = {
+    "dplloyd": _dplloyd,
+    "sukpisit": _sukpisit,
+    "gkm": _gkm,
+    "gkm3k": _gkm3k,
+    "pgkm": _pgkm,
+}
+
+
+def _prediction(task: Task, error: float, memory: int, passes: int, note: str) -> Prediction:
+    # Centres are clipped into the cube: noise without end leaves one of its corners.
+    per_axis = min(error / task.n_features, 1 + (2 * RHO) ** 2)
+    return Prediction(per_axis * task.n_features, math.sqrt(per_axis), memory, passes, note)
+
+
+def _step(task: Outlook, law: str, parts: list[int]) -> float:
+    """The error of the last of several noisy Lloyd steps that share the budget."""
+    part = parts[-1] / sum(parts)
+    if law == "gaussian":
+        budget = math.sqrt(mu2_of(task.epsilon, task.delta) * part)
+    else:
+        budget = float(task.epsilon) * part
+    return f.step_mse(task.n, task.k, budget, noise_error(law, task.n_features))
+
+
+def _totals(task: Task) -> int:
+    """Bytes of counts and sums: exact, their noise, and released."""
+    return 3 * _NUMBER * task.k * (task.n_features + 1)
+
+
+def _count_passes(task: Task) -> int:
+    """A pass for the number of rows, unless it is declared."""
+    return int(task.n_rows is None)
+
+
+def _after_sizes(task: Task) -> float:
+    """What is left of ε when the sizes and, unless declared, the number of rows are bought."""
+    return float(task.epsilon * (1 - SLICE) ** (1 + _count_passes(task)))

@@ -1,0 +1,113 @@
+"""Where the cells of a synopsis lie, in the cube [−1, 1]^d that the bounds span."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sfumato.box import Floats
+
+# Up to so many coordinates are kept; of a larger grid they are worked out block by block.
+_KEPT = 2**24
+
+
+@dataclass(frozen=True)
+class GridCells:
+    """Equal cells, `shape[i]` slices along axis i; the last axis runs fastest."""
+
+    shape: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.shape or min(self.shape) < 1:
+            raise ValueError(f"a grid needs at least one slice on each axis, got {self.shape}")
+
+    def __len__(self) -> int:
+        return math.prod(self.shape)
+
+    def __getitem__(self, block: slice) -> Floats:
+        """Return the middles of a block of cells."""
+        if len(self) * self.n_features <= _KEPT:
+            return self._all[block]
+        return self._middles(np.arange(*block.indices(len(self))))
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.shape)
+
+    @property
+    def widths(self) -> Floats:
+        """The width of every cell: one row, the same for all."""
+        return np.divide(2.0, self.shape)[None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The grid as plain values."""
+        return {"shape": list(self.shape)}
+
+    @cached_property
+    def _all(self) -> Floats:
+        return self._middles(np.arange(len(self)))
+
+    def _middles(self, numbers: Any) -> Floats:  # noqa: ANN401
+        steps = np.stack(np.unravel_index(numbers, self.shape), axis=1)
+        return (2 * steps + 1) / np.array(self.shape) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class LooseCells:
+    """Cells of any place and size: their middles, and a width for each or one row for all."""
+
+    middles: Floats
+    widths: Floats
+
+    def __post_init__(self) -> None:
+        middles, widths = frozen(self.middles), frozen(self.widths)
+        if middles.ndim != 2 or 0 in middles.shape:
+            raise ValueError(f"cells are a table of (cells, columns), got shape {middles.shape}")
+        if widths.shape not in (middles.shape, (1, middles.shape[1])):
+            raise ValueError(
+                f"{len(middles)} cells need widths of shape {middles.shape} or "
+                f"{(1, middles.shape[1])}, got {widths.shape}"
+            )
+        if not (np.isfinite(middles).all() and np.isfinite(widths).all() and widths.min() > 0):
+            raise ValueError("cells need finite middles and widths above 0")
+        object.__setattr__(self, "middles", middles)
+        object.__setattr__(self, "widths", widths)
+
+    def __len__(self) -> int:
+        return len(self.middles)
+
+    def __getitem__(self, block: slice) -> Floats:
+        """Return the middles of a block of cells."""
+        return self.middles[block]
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.middles.shape[1])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The cells as plain values."""
+        return {"middles": self.middles.tolist(), "widths": self.widths.tolist()}
+
+
+Cells = GridCells | LooseCells
+
+
+def cells_from_dict(data: dict[str, Any]) -> Cells:
+    """Read back what `to_dict` wrote."""
+    if "shape" in data:
+        return GridCells(tuple(int(n) for n in data["shape"]))
+    return LooseCells(np.array(data["middles"]), np.array(data["widths"]))
+
+
+def frozen(values: ArrayLike) -> Floats:
+    """Copy numbers into an array that cannot be written."""
+    copy = np.array(values, dtype=np.float64)
+    copy.flags.writeable = False
+    return copy

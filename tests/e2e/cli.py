@@ -1,0 +1,32 @@
+"""Commands as a user types them."""
+
+from typer.testing import CliRunner
+
+from sfumato.cli import app
+
+
+def run(*words):
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def fit(data, *words, k=2, epsilon=5, output="model.json"):
+    return run("fit", data, "-k", k, "--epsilon", epsilon, "-o", output, *words)
+
+
+BOUNDS = ("--bounds", "0,100", "--bounds", "hours=0,80")
+
+
+def assert_refused(result, *said, code=2):
+    assert result.exit_code == code
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.stderr
+    for words in said:
+        assert words in result.stderr
+
+
+def files(here):
+    return {path.name: path.read_bytes() for path in here.iterdir()}

@@ -1,0 +1,142 @@
+"""Predictions against measured errors, on the synthetic grid of Su et al. 2015, §5.1.
+
+10,000 rows in k equal, well-separated Gaussian clusters in [−1, 1]^d. Noise is replayed, so that a
+verdict never changes; every mean is over enough draws for its stated factor.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sfumato.box import REACH
+from sfumato.curator.curator import Curator
+from sfumato.curator.noise import NoNoise, ReplayedNoise
+from sfumato.curator.scores import Cost
+from sfumato.methods import METHODS
+from sfumato.methods.dplloyd import choose_noise, currency, lloyd_step, one_currency, weights
+from sfumato.predictions import PREDICTIONS, Outlook
+
+N, SD = 10_000, 0.04
+SIZES = (2, 4, 6, 8, 10)
+GRID = [(d, k) for d in SIZES for k in SIZES]
+FEW = [(2, 4), (4, 10), (10, 6)]
+
+
+def scene(d, k):
+    """Rows of k clusters whose centres are 8 deviations apart, and the means of the clusters."""
+    rng = np.random.default_rng([d, k])
+    centers = np.empty((0, d))
+    while len(centers) < k:
+        one = rng.uniform(-0.8, 0.8, d)
+        if (np.linalg.norm(centers - one, axis=1) >= 8 * SD).all():
+            centers = np.vstack([centers, one])
+    labels = np.arange(N) % k
+    rows = np.clip(rng.normal(centers[labels], SD), -1, 1)
+    return rows, np.array([rows[labels == j].mean(axis=0) for j in range(k)])
+
+
+def task_of(d, k, epsilon=1, delta=0):
+    return Outlook(k, d, Fraction(epsilon), Fraction(delta), N, N)
+
+
+def opened(rows, noise=None):
+    return Curator(rows, bounds=(-1, 1), epsilon=10**6, delta=0.5, noise=noise or ReplayedNoise(0))
+
+
+def fitted(curator, method, task, seed):
+    account = curator.reserve("test", METHODS[method]().caps(task))
+    rng = np.random.default_rng(seed)
+    return METHODS[method]()(curator, task, account=account, rng=rng).points / REACH
+
+
+def distance(found, truth):
+    return np.square(found - truth).sum(axis=1).mean()
+
+
+def one_step(parts):
+    """The last noisy step of a Lloyd method, started at the true centres; 800 noisy centres."""
+
+    def measure(rows, truth, task):
+        curator, law = opened(rows), choose_noise("auto", len(parts), task)
+        errors = []
+        for _ in range(800 // task.k):
+            account = curator.reserve("test", one_currency(law, task))
+            share = account.rest(currency(law)).split(*parts)[-1]
+            points, _ = lloyd_step(curator, truth * REACH, share, law)
+            errors.append(distance(points / REACH, truth))
+        return np.mean(errors)
+
+    return measure
+
+
+def averages(method):
+    """Averages over blocks, against the same averages without noise; 400 noisy numbers."""
+
+    def measure(rows, truth, task):
+        noisy, silent = opened(rows), opened(rows, NoNoise())
+        pairs = [
+            [fitted(curator, method, task, seed) for curator in (noisy, silent)]
+            for seed in range(1 + 400 // truth.size)
+        ]
+        return np.mean([distance(*pair) for pair in pairs])
+
+    return measure
+
+
+def selection(rows, truth, task):
+    """Picks from sets of centres near and far from the truth: what a row costs above the best."""
+    method, curator, rng = METHODS["pgkm"](), opened(rows), np.random.default_rng(0)
+    spread = rng.uniform(0, 1, (method.candidates, 1, 1))
+    pool = np.clip(truth + spread * rng.normal(size=(method.candidates, *truth.shape)), -1, 1)
+    costs = np.array([np.square(rows[:, None] - p).sum(axis=2).min(axis=1).mean() for p in pool])
+    picks = (method.rounds(N, float(task.epsilon)) - 1) * method.parents + 1
+    one = Fraction(49, 50 * picks)
+    chosen = []
+    for _ in range(40):
+        account = curator.reserve("test", method.caps(task))
+        share, _ = account.rest("pure").split(one, 1 - one)
+        chosen += curator.choose(Cost(np.rint(pool * REACH)), share=share)
+    return np.mean(costs[chosen]) - costs.min()
+
+
+# How to measure a method, and the least and the most that measured / predicted may be.
+RULES = {
+    "dplloyd": (one_step(weights("uniform", 5)), 1 / 1.5, 1.5),
+    "sukpisit": (one_step(weights("halving", 5)), 1 / 1.5, 1.5),
+    "gkm": (averages("gkm"), 1 / 5, 1.5),
+    "gkm3k": (averages("gkm3k"), 1 / 5, 1.5),
+    "pgkm": (selection, 1 / 20, 1),
+}
+ruled = pytest.mark.parametrize("method", [name for name in METHODS if name in RULES])
+
+
+def ratio(method, task):
+    rows, truth = scene(task.n_features, task.k)
+    return RULES[method][0](rows, truth, task) / PREDICTIONS[method](task).error
+
+
+def within(method, task):
+    _, least, most = RULES[method]
+    return least <= ratio(method, task) <= most
+
+
+@ruled
+@pytest.mark.parametrize(("d", "k"), FEW)
+def test_predictions_hold_on_some_of_the_grid(method, d, k):
+    assert within(method, task_of(d, k))
+
+
+@pytest.mark.parametrize("method", ["dplloyd", "sukpisit"])
+def test_predictions_hold_for_gaussian_noise(method):
+    task = task_of(10, 6, delta=1e-6)
+    assert choose_noise("auto", 5, task) == "gaussian"
+    assert within(method, task)
+
+
+@pytest.mark.long
+@ruled
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), 1, 2])
+@pytest.mark.parametrize(("d", "k"), GRID)
+def test_predictions_hold_on_the_whole_grid(method, epsilon, d, k):
+    assert within(method, task_of(d, k, epsilon))

@@ -1,0 +1,207 @@
+"""Plans: numbers worked out by hand, passes as they are taken, and what is refused."""
+
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sfumato
+from sfumato import planner
+from sfumato.curator.curator import Curator
+from sfumato.engines.array import ArrayRows
+from sfumato.estimators import PrivateKMeans
+from sfumato.methods import METHODS
+from sfumato.methods.dplloyd import noise_error
+from sfumato.planner import plan
+from sfumato.predictions import PREDICTIONS, Outlook
+
+close = pytest.approx
+USUAL = {"n": 100_000, "d": 6, "k": 5, "epsilon": 1.0}
+
+
+def row(planned, method):
+    return next(r for r in planned.rows if r.method == method)
+
+
+def outlook(n=10_000, d=2, k=4, epsilon=1, delta=0, declared=False):
+    return Outlook(k, d, Fraction(epsilon), Fraction(delta), n if declared else None, n)
+
+
+def test_every_method_is_predicted():
+    assert set(PREDICTIONS) >= set(METHODS)
+    assert [r.method for r in plan(**USUAL).rows] == list(METHODS)
+
+
+def test_the_default_is_the_estimators():
+    assert plan(**USUAL).default == PrivateKMeans().method
+    assert plan(**USUAL).default in METHODS
+
+
+def test_lloyd_steps():
+    # cube noise in the plane: (2 + 8·0.225²)·4·5/3 = 16.0333, and (4·5/10⁴)² = 4e-6
+    assert PREDICTIONS["dplloyd"](outlook()).error == close(6.41333e-5, rel=1e-4)
+    # the last of five halving steps gets 1/16
+    assert PREDICTIONS["sukpisit"](outlook()).error == close(6.41333e-5 * 16**2 / 25, rel=1e-4)
+    gaussian = PREDICTIONS["dplloyd"](outlook(d=1000, n=10**7, delta=1e-6))
+    # (1, 10⁻⁶) needs σ = 4.2247 for sensitivity 1, and five times the variance for five steps
+    expected = noise_error("gaussian", 1000) * 5 * 4.2247**2 * (4 / 10**7) ** 2
+    assert gaussian.error == close(expected, rel=1e-3)
+    assert gaussian.note == "5 iterations with gaussian noise"
+
+
+def test_blocks():
+    # 39 blocks, Laplace of scale 4·k·d/(39·ε) with 2% of ε for the sizes, in the plane
+    one = PREDICTIONS["gkm"](outlook(k=1, declared=True))
+    assert one.error == close(4 * (8 / 39 / 0.98) ** 2)
+    many = PREDICTIONS["gkm3k"](outlook(k=1))
+    assert many.error == close(4 * (8 / 3333 / 0.98**2) ** 2)
+    assert (one.passes, many.passes) == (2, 3)
+
+
+def test_selection():
+    # 8 rounds: 71 picks among 200 sets, a row costs at most 8
+    assert PREDICTIONS["pgkm"](outlook(declared=True)).error == close(
+        8 * math.log(200) * 71 / (10_000 * 0.98)
+    )
+
+
+@pytest.mark.parametrize("method", PREDICTIONS)
+def test_more_rows_or_more_budget_never_hurt_and_noise_is_the_root_of_error(method):
+    predict = PREDICTIONS[method]
+    for n, epsilon in ((10_000, 1), (10**6, 1), (10_000, 4)):
+        found = predict(outlook(n, epsilon=epsilon))
+        assert 0 < found.error <= predict(outlook(1000)).error
+        assert found.noise == close(math.sqrt(found.error / 2))
+        assert found.memory > 0
+    known, unknown = predict(outlook(declared=True)), predict(outlook())
+    assert known.error <= unknown.error
+    assert known.passes in (unknown.passes, unknown.passes - 1)
+
+
+@pytest.mark.parametrize("method", PREDICTIONS)
+def test_noise_without_end_leaves_a_corner_of_the_cube(method):
+    found = PREDICTIONS[method](outlook(1, epsilon=Fraction(1, 10**6)))
+    assert found.error == close(2 * (1 + 0.45**2))
+
+
+@pytest.mark.parametrize("declared", [True, False])
+@pytest.mark.parametrize("method", METHODS)
+def test_passes_are_those_that_a_fit_takes(method, declared, monkeypatch):
+    taken = []
+    for name in ("fold", "split"):
+        plain = getattr(ArrayRows, name)
+
+        def counted(self, *words, plain=plain, **settings):
+            taken.append(1)
+            return plain(self, *words, **settings)
+
+        monkeypatch.setattr(ArrayRows, name, counted)
+    rows = np.random.default_rng(0).uniform(-1, 1, (5000, 2))
+    task = outlook(5000, declared=declared)
+    curator = Curator(rows, bounds=(-1, 1), epsilon=1.0)
+    account = curator.reserve("test", METHODS[method]().caps(task))
+    METHODS[method]()(curator, task, account=account, rng=np.random.default_rng(0))
+    expected = PREDICTIONS[method](task).passes
+    assert len(taken) <= expected if method == "sukpisit" else len(taken) == expected
+
+
+def test_noise_is_told_in_the_units_of_the_bounds():
+    planned = plan(**USUAL | {"d": 2}, bounds=([0, -100], [1, 300]))
+    for r in planned.rows:
+        assert r.noise_in_units == close((r.noise / 2, r.noise * 200))
+    assert "units of the bounds" in str(planned)
+    bare = plan(**USUAL)
+    assert all(r.noise_in_units is None for r in bare.rows)
+    assert "half the width" in str(bare)
+
+
+def test_the_best_is_one_that_can_run(monkeypatch):
+    planned = plan(**USUAL)
+    assert row(planned, planned.best).error == min(r.error for r in planned.rows)
+
+    def refuse(task):
+        raise ValueError("2^99 cells do not fit")
+
+    monkeypatch.setitem(PREDICTIONS, planned.best, refuse)
+    other = plan(**USUAL, bounds=(0, 1))
+    refused = row(other, planned.best)
+    assert not refused.fits
+    assert refused.why_not == "2^99 cells do not fit"
+    assert other.best != planned.best
+    assert "2^99 cells" in str(other)
+    assert json.loads(other.to_json())["methods"][0]["error"] is None
+    monkeypatch.setattr(planner, "PREDICTIONS", dict.fromkeys(METHODS, refuse))
+    assert plan(**USUAL).best == planned.default
+
+
+def test_what_a_method_refuses_does_not_fit(monkeypatch):
+    def caps(self, task):
+        raise ValueError("needs delta > 0")
+
+    monkeypatch.setattr(METHODS["sukpisit"], "caps", caps)
+    assert row(plan(**USUAL), "sukpisit").why_not == "needs delta > 0"
+
+
+def test_as_data():
+    planned = plan(**USUAL, delta=1e-6, bounds=(0, 1), n_rows_known=True)
+    told = json.loads(planned.to_json())
+    assert told == json.loads(json.dumps(planned.to_dict()))
+    assert {name: told[name] for name in USUAL} == USUAL
+    assert (told["delta"], told["n_rows_known"], told["lattice_bytes"]) == (1e-6, True, 1_200_000)
+    assert (told["default"], told["best"], told["drowned"]) == (
+        planned.default,
+        planned.best,
+        False,
+    )
+    assert [r["method"] for r in told["methods"]] == list(METHODS)
+    assert all(r["fits"] and len(r["noise_in_units"]) == 6 for r in told["methods"])
+    assert planned == plan(**USUAL, delta=1e-6, bounds=(0, 1), n_rows_known=True)
+
+
+def test_as_a_table():
+    shown = str(plan(**USUAL, delta=1e-6))
+    assert shown.startswith("Plan: 100,000 rows, 6 columns, 5 centres, ε = 1, δ = 1e-06")
+    for words in (*METHODS, "Default: dplloyd.", "1.2 MB", "no privacy spent"):
+        assert words in shown
+    assert max(map(len, shown.splitlines())) <= 100
+    assert "middle" not in shown
+    assert "no better than always answering the middle" in str(plan(n=10, d=2, k=5, epsilon=0.1))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "said"),
+    [
+        ({"n": 0}, ValueError, "n must be a whole number of at least 1"),
+        ({"n": 1e5}, TypeError, "n must be a whole number"),
+        ({"n": True}, TypeError, "n must be a whole number"),
+        ({"n": 10**16}, ValueError, "n must be at most"),
+        ({"d": 0}, ValueError, "d must be"),
+        ({"k": "5"}, TypeError, "k must be"),
+        ({"k": 10**8}, ValueError, "fewer clusters"),
+        ({"epsilon": 0}, ValueError, "epsilon must be a positive"),
+        ({"epsilon": None}, TypeError, "epsilon must be"),
+        ({"delta": 1}, ValueError, "delta must lie in"),
+        ({"bounds": (1, 0)}, ValueError, "lower bound of column 0"),
+        ({"bounds": ([0, 1], [2, 3])}, ValueError, "6 of them"),
+        ({"bounds": 3}, ValueError, "a pair"),
+    ],
+)
+def test_what_is_refused(wrong, error, said):
+    with pytest.raises(error, match=said):
+        plan(**USUAL | wrong)
+
+
+@pytest.mark.parametrize("delta", [0, 1e-300, 0.999])
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-9, 1e9, 1e300])
+def test_extremes_give_a_plan(epsilon, delta):
+    for n in (1, 10**15):
+        for d in (1, 2000):
+            planned = plan(n=n, d=d, k=3, epsilon=epsilon, delta=delta, bounds=(0, 1))
+            assert planned.to_json()
+            assert str(planned)
+
+
+def test_it_is_public():
+    assert sfumato.plan is plan
