@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from sfumato.box import REACH
+from sfumato.curator.questions import Grid
 from sfumato.gdp import mu2_of
 from sfumato.methods import DPLloyd, GkM, GkM3K, PGkM, Sukpisit, Task
 from sfumato.methods import formulas as f
@@ -43,7 +45,7 @@ def _dplloyd(task: Outlook) -> Prediction:
     method = DPLloyd()
     parts = weights(method.schedule, method.iterations)
     law = choose_noise(method.noise, len(parts), task)
-    note = f"{len(parts)} iterations with {law} noise"
+    note = f"{len(parts)} iterations with {law} noise, from a blind start"
     return _prediction(task, _step(task, law, parts), _totals(task), len(parts), note)
 
 
@@ -51,8 +53,35 @@ def _sukpisit(task: Outlook) -> Prediction:
     method = Sukpisit()
     parts = weights("halving", method.max_iter)
     law = choose_noise(method.noise, len(parts), task)
-    note = f"up to {len(parts)} iterations with {law} noise; the error is that of the last one"
+    note = f"up to {len(parts)} iterations with {law} noise, from a blind start"
     return _prediction(task, _step(task, law, parts), _totals(task), len(parts), note)
+
+
+def _eugkm(task: Outlook) -> Prediction:
+    return _grid(task, _after_count(task))
+
+
+def _hybrid(task: Outlook) -> Prediction:
+    epsilon = _after_count(task)
+    d, k = task.n_features, task.k
+    if epsilon < f.hybrid_threshold(task.n, d, k):
+        grid = _grid(task, epsilon)
+        return replace(grid, note=f"{grid.note}; too little budget to refine")
+    grid = _grid(task, epsilon / 2)
+    error = f.step_mse(task.n, k, epsilon / 2, noise_error("cube", d))
+    memory = grid.memory + _totals(task)
+    return _prediction(task, error, memory, grid.passes + 1, f"{grid.note}, then one refining step")
+
+
+def _grid(task: Outlook, epsilon: float) -> Prediction:
+    """Eqs. 9 and 10 for the grid that is laid: whole slices, at least two along each column."""
+    d = task.n_features
+    wanted = f.eug_cells(task.n, d, epsilon) ** (1 / d)
+    grid = Grid(max(2, round(min(wanted, 2 * REACH + 1))), d)
+    error = f.eugkm_mse(task.n, d, task.k, epsilon, grid.n_cells)
+    # Counts: exact, their noise, and released; then the middle of every cell.
+    memory = _NUMBER * grid.n_cells * (3 + d)
+    return _prediction(task, error, memory, 1 + _count_passes(task), f"{grid.n_cells:,} cells")
 
 
 def _gkm(task: Outlook) -> Prediction:
@@ -70,7 +99,7 @@ def _blocks(task: Outlook, wanted: float) -> Prediction:
     error = f.gkm_noise(n, d, k, _after_sizes(task), blocks)
     # The hash and the order of the rows, then the centres of every block.
     memory = 2 * _NUMBER * n + _NUMBER * blocks * k * d
-    note = f"{blocks:,} blocks, at the full range; without the error of averaging small blocks"
+    note = f"{blocks:,} blocks; without the error of averaging them"
     return _prediction(task, error, memory, 2 + _count_passes(task), note)
 
 
@@ -82,13 +111,15 @@ def _pgkm(task: Outlook) -> Prediction:
     # Moving a centre by z costs each of its rows |z|² more, so cost per row is squared distance.
     error = 4 * d * math.log(method.candidates) * picks / (task.n * _after_sizes(task))
     memory = 2 * _NUMBER * method.candidates * task.k * d
-    note = f"{picks:,} picks in {rounds:,} rounds; without the error of too few candidates"
+    note = f"{picks:,} picks in {rounds:,} rounds; without the error of the search"
     return _prediction(task, error, memory, rounds + 1 + _count_passes(task), note)
 
 
 PREDICTIONS: dict[str, Callable[[Outlook], Prediction]] = {
     "dplloyd": _dplloyd,
     "sukpisit": _sukpisit,
+    "eugkm": _eugkm,
+    "hybrid": _hybrid,
     "gkm": _gkm,
     "gkm3k": _gkm3k,
     "pgkm": _pgkm,
@@ -121,6 +152,11 @@ def _count_passes(task: Task) -> int:
     return int(task.n_rows is None)
 
 
+def _after_count(task: Task) -> float:
+    """What is left of ε when the number of rows is bought, unless it is declared."""
+    return float(task.epsilon * (1 - SLICE) ** _count_passes(task))
+
+
 def _after_sizes(task: Task) -> float:
-    """What is left of ε when the sizes and, unless declared, the number of rows are bought."""
-    return float(task.epsilon * (1 - SLICE) ** (1 + _count_passes(task)))
+    """What is left of ε when the sizes of the final clusters are bought as well."""
+    return _after_count(task) * float(1 - SLICE)

@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import chisquare
 
 from sfumato.box import REACH
 from sfumato.budget import Caps
+from sfumato.curator.curator import Curator
+from sfumato.curator.noise import ReplayedNoise
 from sfumato.curator.scores import SCORES, Cost
+from sfumato.curator.select import log_probabilities
+from sfumato.curator.selection import Selection
 from sfumato.engines.kernels_cost import LIMB, candidate_costs
 from tests.laws.harness import BOX, blobs, curator_of, without_noise
 
@@ -110,6 +115,30 @@ def test_without_noise_the_best_are_picked():
     share = curator.reserve("test", Caps(pure=Fraction(1))).rest("pure")
     costs = slow_costs(candidates, BOX.to_lattice(blobs(300)).tolist())
     assert curator.choose(Cost(candidates), share=share, picks=5) == np.argsort(costs)[:5].tolist()
+
+
+def test_a_choice_is_as_peaked_as_its_share():
+    """4,000 choices against the exact probabilities; false alarms below 1e-9 (chi-square)."""
+    rows, candidates = blobs(30), CANDIDATES[[0, 1, 2]]
+    cost = Cost(candidates)
+    share = Fraction(1, 20)
+    state = scores(cost, BOX.to_lattice(rows))
+    exact = np.exp(
+        log_probabilities(state, epsilon=share, sensitivity=cost.sensitivity(), monotone=True)
+    )
+    curator = curator_of(rows, noise=ReplayedNoise(5), cls=Curator)
+    account = curator.reserve("test", Caps(pure=Fraction(10)))
+    part = account.rest("pure").split(1, 199)[0]
+    assert part.amount == share
+    noise = ReplayedNoise(6)
+    selection = Selection("law", part, cost.sensitivity(), monotone=True)
+    drawn = [selection.draw(noise, np.array(state, dtype=object)) for _ in range(4000)]
+    seen = np.bincount(drawn, minlength=3)
+    assert chisquare(seen, exact * 4000).pvalue > 1e-9
+    twice = np.exp(
+        log_probabilities(state, epsilon=2 * share, sensitivity=cost.sensitivity(), monotone=True)
+    )
+    assert chisquare(seen, twice * 4000).pvalue < 1e-9
 
 
 def test_bad_choices_are_refused_before_the_charge():

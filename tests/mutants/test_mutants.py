@@ -33,6 +33,7 @@ SENSITIVITY = "tests/laws/test_sensitivity.py"
 REPLAY = "tests/laws/test_replay.py"
 METHODS = "tests/laws/test_methods.py"
 CURATOR = "tests/laws/test_curator.py"
+BLOCKS = "tests/unit/test_blocks.py"
 SAMPLERS = "tests/stats/test_samplers.py"
 
 MUTANTS = {
@@ -191,6 +192,60 @@ MUTANTS = {
         "self._rows_per_neighbour = self.__rows.max_rows_per_group or 1",
         "self._rows_per_neighbour = most if groups is not None else 1",
         f"{CURATOR}::test_rows_opened_with_groups_are_protected_as_groups",
+    ),
+    "costs forget the number of columns": Mutant(
+        "curator/scores.py",
+        "return self.n_features * (2 * REACH) ** 2",
+        "return (2 * REACH) ** 2",
+        "tests/laws/test_scores.py::test_one_row_moves_every_score_down_and_by_no_more_than_declared",
+    ),
+    "costs forget how far apart corners are": Mutant(
+        "curator/scores.py",
+        "return self.n_features * (2 * REACH) ** 2",
+        "return self.n_features * REACH**2",
+        "tests/laws/test_scores.py::test_the_far_corner_reaches_the_declared_sensitivity",
+    ),
+    "costs wrap": Mutant(
+        "engines/kernels_cost.py",
+        "state[:, 0] += costs >> LIMB",
+        "state[:, 0] += 0 * costs",
+        "tests/laws/test_scores.py::test_costs_are_the_definition",
+    ),
+    "every pick costs a part and uses the whole": Mutant(
+        "curator/selection.py",
+        "epsilon=self.share.amount,",
+        "epsilon=2 * self.share.amount,",
+        "tests/laws/test_scores.py::test_a_choice_is_as_peaked_as_its_share",
+    ),
+    "quantiles forget that a block has k values": Mutant(
+        "curator/blocks.py",
+        "Selection(name, part, self.k * self.rows, monotone=False, candidates=_LEVELS)",
+        "Selection(name, part, self.rows, monotone=False, candidates=_LEVELS)",
+        f"{BLOCKS}::test_a_replaced_block_moves_ranks_and_sums_by_no_more_than_declared",
+    ),
+    "replaced values taken for monotone": Mutant(
+        "curator/blocks.py",
+        "Selection(name, part, self.k * self.rows, monotone=False, candidates=_LEVELS)",
+        "Selection(name, part, self.k * self.rows, monotone=True, candidates=_LEVELS)",
+        f"{BLOCKS}::test_a_replaced_block_moves_ranks_and_sums_by_no_more_than_declared",
+    ),
+    "means forget that a block has k centres": Mutant(
+        "curator/blocks.py",
+        "widths = [max(1, int(high - low)) * self.k * self.rows for low, high in ranges]",
+        "widths = [max(1, int(high - low)) * self.rows for low, high in ranges]",
+        f"{BLOCKS}::test_a_replaced_block_moves_ranks_and_sums_by_no_more_than_declared",
+    ),
+    "blocks by position": Mutant(
+        "engines/array.py",
+        "part_of = (hash_rows(lattice, key) % np.uint64(parts)).astype(narrow)",
+        "part_of = (np.arange(len(lattice)) % parts).astype(narrow)",
+        f"{BLOCKS}::test_order_does_not_show",
+    ),
+    "short blocks show their rows": Mutant(
+        "curator/blocks.py",
+        "    centers[inside.sum(axis=1) < k] = 0\n",
+        "    centers[inside.sum(axis=1) < k] = 1\n",
+        f"{BLOCKS}::test_short_blocks_have_an_output_that_looks_at_no_row",
     ),
     "groups are not capped": Mutant(
         "engines/groups.py",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.box import REACH
+from sfumato.box import REACH, Box
 from sfumato.budget import Caps
 from sfumato.curator import blocks as work
 from sfumato.curator.blocks import BlockPlan, block_centers
@@ -91,6 +91,47 @@ def test_edges_are_ranked_from_both_sides():
     assert lower == -48
     assert upper == 48
     assert plan.ranges([REACH + 9, REACH - 9]).tolist() == [[-9, 9]]
+
+
+def a_share(n=1):
+    curator = Curator(np.zeros((3, n)), bounds=(0, 1), epsilon=1.0)
+    return curator.reserve("test", Caps(pure=Fraction(1))).rest("pure")
+
+
+@given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 3))
+@settings(max_examples=50)
+def test_a_replaced_block_moves_ranks_and_sums_by_no_more_than_declared(seed, k, changed):
+    """Any `changed` blocks may become anything; the noise is made for exactly that."""
+    rng = np.random.default_rng(seed)
+    plan = BlockPlan(k, 20, 2, changed)
+    one = rng.integers(-REACH, REACH + 1, (20, k, 2))
+    other = one.copy()
+    other[:changed] = rng.choice([-REACH, REACH], (changed, k, 2))
+    edges = plan.edge_selections(a_share(2))
+    for (edge, a), (_, b) in zip(
+        plan.edge_scores(edges, one), plan.edge_scores(edges, other), strict=True
+    ):
+        assert np.abs(a - b).max() <= edge.most
+        assert edge.scale == 2 * edge.most / edge.share.amount
+    ranges = np.array([[-100, 50], [-REACH, REACH]])
+    moved = plan.clipped_sums(one, ranges) - plan.clipped_sums(other, ranges)
+    for part in plan.mean_parts(a_share(2), ranges, Box.of((0, 1), 2)):
+        lost = Fraction(int(np.abs(part.pick(moved)).sum())) / part.mechanism.scale
+        assert lost <= part.share.amount
+
+
+def test_declared_moves_of_ranks_and_sums_are_reached():
+    k, low, high = 4, np.full((4, 1), -REACH), np.full((4, 1), REACH)
+    plan = BlockPlan(k, 10, 1, 1)
+    rest = np.zeros((9, 4, 1), dtype=np.int64)
+    one, other = (np.concatenate([block[None], rest]) for block in (low, high))
+    (edge, a), _ = plan.edge_scores(plan.edge_selections(a_share()), one)
+    (_, b), _ = plan.edge_scores(plan.edge_selections(a_share()), other)
+    assert np.abs(a - b).max() == edge.most == k
+    ranges = np.array([[-7, 9]])
+    (part,) = plan.mean_parts(a_share(), ranges, Box.of((0, 1), 1))
+    moved = np.abs(plan.clipped_sums(one, ranges) - plan.clipped_sums(other, ranges)).sum()
+    assert Fraction(int(moved)) / part.mechanism.scale == part.share.amount
 
 
 @pytest.mark.parametrize("bad", [(0, 5), (2, 0), (10**4, 10**4)])

@@ -48,7 +48,24 @@ def test_lloyd_steps():
     # (1, 10⁻⁶) needs σ = 4.2247 for sensitivity 1, and five times the variance for five steps
     expected = noise_error("gaussian", 1000) * 5 * 4.2247**2 * (4 / 10**7) ** 2
     assert gaussian.error == close(expected, rel=1e-3)
-    assert gaussian.note == "5 iterations with gaussian noise"
+    assert gaussian.note.startswith("5 iterations with gaussian noise")
+
+
+def test_grids():
+    # M = (10⁴/10)^1 = 1000, 32 slices a side: 4·1024/(3·10⁸) + 2/1024
+    grid = PREDICTIONS["eugkm"](outlook(declared=True))
+    assert grid.error == close(4 * 1024 / 3e8 + 2 / 1024)
+    assert (grid.note, grid.passes) == ("1,024 cells", 1)
+    # Below ε = 2.07792 (see the formulas) all goes into the grid, above it half into a step.
+    assert PREDICTIONS["hybrid"](outlook(epsilon=2, declared=True)).error == close(
+        PREDICTIONS["eugkm"](outlook(epsilon=2, declared=True)).error
+    )
+    refined = PREDICTIONS["hybrid"](outlook(epsilon=4, declared=True))
+    assert refined.error == close(16.0333 * (4 / (10_000 * 2)) ** 2, rel=1e-4)
+    assert refined.passes == 2
+    # Two slices in 30 columns are 2³⁰ cells.
+    with pytest.raises(ValueError, match=r"30 dimensions has 1\.07e\+09 cells"):
+        PREDICTIONS["eugkm"](outlook(d=30))
 
 
 def test_blocks():

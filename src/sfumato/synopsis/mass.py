@@ -1,0 +1,102 @@
+"""Cells as a mass that pulls centres: as they are, in coarser sums, or cut into finer pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfumato.box import Floats
+from sfumato.synopsis.cells import Cells
+
+BLOCK = 2**17
+"""Numbers worked on at a time."""
+
+
+@dataclass(frozen=True)
+class Mass:
+    """Points with weights: each is a cell, a piece of one, or stands for several together.
+
+    `cells` says how many cells a point stands for, and `pulls` is Σ weight·x over them; where they
+    are None every point is one cell. `squares` is Σ weight·|x|² over all cells.
+    """
+
+    points: Floats | Cells
+    weights: Floats
+    noise_std: float
+    squares: float = 0.0
+    cells: Floats | None = None
+    pulls: Floats | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.points[:1].shape[1])
+
+    def blocks(self, most: int) -> Iterator[tuple[Floats, Floats]]:
+        """Yield points and, in the rows of a second table, their weights, cells and pulls."""
+        for start in range(0, len(self.weights), most):
+            part = slice(start, start + most)
+            points, weights = self.points[part], self.weights[part]
+            cells = np.ones(len(weights)) if self.cells is None else self.cells[part]
+            pulls = points * weights[:, None] if self.pulls is None else self.pulls[part]
+            yield points, np.vstack([weights, cells, pulls.T])
+
+
+def whole(cells: Cells, weights: Floats, noise_std: float) -> Mass:
+    """Every cell, its weight in its middle."""
+    mass = Mass(cells, weights, noise_std)
+    return replace(mass, squares=_squares(mass))
+
+
+def coarser(mass: Mass, most: int) -> Mass:
+    """The same mass on at most `most` points, none of it lost: neighbouring cells go together.
+
+    With so many columns that no axis could be cut in two, the heaviest cells alone.
+    """
+    n_features = mass.n_features
+    per_axis = int(most ** (1 / n_features) + 1e-9)
+    if per_axis < 2:
+        return _heaviest(mass, most)
+    strides = per_axis ** np.arange(n_features)
+    sums = np.zeros((2 + 2 * n_features, per_axis**n_features))
+    for points, table in mass.blocks(BLOCK):
+        slices = ((points + 1) * (per_axis / 2)).astype(np.int64)
+        bins = np.clip(slices, 0, per_axis - 1) @ strides
+        for row, total in zip(np.vstack([table, points.T]), sums, strict=True):
+            total += np.bincount(bins, row, len(total))
+    sums = sums[:, sums[1] > 0]
+    weights, cells, pulls = sums[0], sums[1], sums[2 : 2 + n_features].T
+    places = (sums[2 + n_features :] / cells).T
+    return replace(mass, points=places, weights=weights, cells=cells, pulls=pulls)
+
+
+def finer(cells: Cells, weights: Floats, noise_std: float, least: int) -> Mass | None:
+    """Cells cut into at least `least` equal pieces; None where that would be far too many."""
+    n_features = cells.n_features
+    cuts = int(np.ceil((least / len(cells)) ** (1 / n_features)))
+    pieces = cuts**n_features
+    if len(cells) * pieces > 8 * least:
+        return None
+    steps = np.stack(np.unravel_index(np.arange(pieces), (cuts,) * n_features), axis=1)
+    offsets = (2 * steps + 1) / (2 * cuts) - 0.5
+    points = cells[:][:, None] + cells.widths[:, None] * offsets
+    mass = Mass(
+        points.reshape(-1, n_features),
+        np.repeat(weights / pieces, pieces),
+        noise_std,
+        cells=np.full(len(weights) * pieces, 1 / pieces),
+    )
+    return replace(mass, squares=_squares(mass))
+
+
+def _squares(mass: Mass) -> float:
+    return sum(float(np.vdot(points.T, table[2:])) for points, table in mass.blocks(BLOCK))
+
+
+def _heaviest(mass: Mass, most: int) -> Mass:
+    chosen = np.sort(np.argpartition(mass.weights, -most)[-most:])
+    points = np.concatenate([mass.points[i : i + 1] for i in chosen.tolist()])
+    kept = Mass(points, mass.weights[chosen], mass.noise_std)
+    return replace(kept, squares=_squares(kept))
