@@ -97,8 +97,8 @@ def _blocks(task: Outlook, wanted: float) -> Prediction:
     d, k, n = task.n_features, task.k, task.n
     # Eq. 3 halves ε: the other half buys the range, here the full width.
     error = f.gkm_noise(n, d, k, _after_sizes(task), blocks)
-    # The hash and the order of the rows, then the centres of every block.
-    memory = 2 * _NUMBER * n + _NUMBER * blocks * k * d
+    # The hash, the block and the order of the rows; the centres of all blocks, ranked and clipped.
+    memory = 3 * _NUMBER * (n + blocks * k * d)
     note = f"{blocks:,} blocks; without the error of averaging them"
     return _prediction(task, error, memory, 2 + _count_passes(task), note)
 

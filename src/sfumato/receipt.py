@@ -173,8 +173,10 @@ def table_of(receipt: Receipt) -> Any:  # noqa: ANN401  (rich is imported only w
 def sentences_of(receipt: Receipt) -> list[str]:
     """The promise of a receipt in words, and its notes."""
     delta = f", δ = {receipt.delta:.3g}" if receipt.delta else ""
+    rho = [] if receipt.rho is None else [f"As zero-concentrated DP: ρ = {receipt.rho:.4g}."]
     return [
         f"Promise: ε = {receipt.epsilon:.6g}{delta}. {receipt.guarantee.in_words()}",
+        *rho,
         f"Numerical slack of the samplers: below {receipt.slack:.0e}, beside the promise.",
         *(f"Note: {note}." for note in receipt.notes),
     ]
