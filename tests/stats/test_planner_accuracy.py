@@ -93,7 +93,7 @@ def selection(rows, truth, task):
     picks = (method.rounds(N, float(task.epsilon)) - 1) * method.parents + 1
     one = Fraction(49, 50 * picks)
     chosen = []
-    for _ in range(40):
+    for _ in range(20):
         account = curator.reserve("test", method.caps(task))
         share, _ = account.rest("pure").split(one, 1 - one)
         chosen += curator.choose(Cost(np.rint(pool * REACH)), share=share)
@@ -106,7 +106,7 @@ RULES = {
     "sukpisit": (one_step(weights("halving", 5)), 1 / 1.5, 1.5),
     "gkm": (averages("gkm"), 1 / 5, 1.5),
     "gkm3k": (averages("gkm3k"), 1 / 5, 1.5),
-    "pgkm": (selection, 1 / 20, 1),
+    "pgkm": (selection, 1 / 50, 1),
 }
 ruled = pytest.mark.parametrize("method", [name for name in METHODS if name in RULES])
 

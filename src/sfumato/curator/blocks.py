@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sfumato.box import REACH, Box, Floats, Ints, Lattice
 from sfumato.budget import Share
 from sfumato.curator.mechanisms import Laplace
-from sfumato.curator.parts import Part, in_units
+from sfumato.curator.parts import Part
 from sfumato.curator.questions import MAX_NUMBERS, Sensitivity
 from sfumato.curator.selection import Selection
 
@@ -53,11 +53,10 @@ class BlockPlan:
         Sensitivity: a row changes one block, so k of the values that are ranked, and no rank by
         more than k. A replaced value can move a rank up or down: not monotone.
         """
-        names = [f"{side} edge of block centres" for side in ("lower", "upper")]
-        parts = share.evenly(2 * self.n_features)
+        name = "an edge of the range of block centres"
         return [
             Selection(name, part, self.k * self.rows, monotone=False, candidates=_LEVELS)
-            for name, part in zip(names * self.n_features, parts, strict=True)
+            for part in share.evenly(2 * self.n_features)
         ]
 
     def edge_scores(
@@ -92,7 +91,7 @@ class BlockPlan:
         for i, (mechanism, part) in enumerate(
             zip(mechanisms, share.evenly(self.n_features), strict=True)
         ):
-            noise = f"{in_units(box, mechanism.std / self.blocks)} per mean"
+            noise = f"± {mechanism.std / self.blocks * box.step[i]:.3g} per mean"
             name = f"means over {self.blocks} blocks of {self.k} centres"
             columns = slice(i, i + 1)
             parts.append(Part(name, part, mechanism, columns, (self.k, 1), mechanism.std, noise))

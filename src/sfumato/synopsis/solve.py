@@ -34,6 +34,9 @@ _PLENTY = 32
 _FEW = 2**11
 _MANY = 2**15
 
+# Points × centres × steps on a level that starts close to its end.
+_POLISH = 1.5e8
+
 
 class Solution(NamedTuple):
     """Centres, the weight nearest to each, and the cost Σ w·min|x − c|², all in the cube."""
@@ -64,7 +67,8 @@ class Solver:
         swapped = [_improve(levels[0], ends[i], costs[i]) for i in best[:_BEST]]
         centers = min(swapped, key=lambda end: end[1])[0][None]
         for mass in levels[1:]:
-            centers, _ = lloyd(mass, centers)
+            steps = int(np.clip(_POLISH / (len(mass.weights) * k), 5, _STEPS))
+            centers, _ = lloyd(mass, centers, steps=steps)
         table = totals(levels[-1], centers)
         cost = float(_costs(levels[-1], table, centers)[0])
         return Solution(centers[0], table[0, :, 0], cost)
