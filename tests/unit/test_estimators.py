@@ -3,6 +3,7 @@
 import json
 import re
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import sfumato
 from sfumato import Curator, Overspent, PrivateKMeans
-from sfumato.curator.noise import ReplayedNoise
+from sfumato.budget import Caps
+from sfumato.curator.noise import NoNoise, ReplayedNoise
+from sfumato.curator.questions import Grid
 from sfumato.methods import DPLloyd
 
 RNG = np.random.default_rng(0)
@@ -105,6 +108,23 @@ def test_groups_by_column_name(frame):
     assert same.receipt_.guarantee == fitted.receipt_.guarantee
     with pytest.raises(ValueError, match="'nobody'"):
         model().fit(data, groups="nobody")
+
+
+def huge_ids():
+    """Ids that float64 cannot tell apart, and a missing one."""
+    ids = [2**60, 2**60 + 1, None] * 2
+    yield pd.DataFrame({"a": np.zeros(6), "who": pd.array(ids, dtype="Int64")})
+    yield pl.DataFrame({"a": np.zeros(6), "who": ids})
+    yield pa.table({"a": np.zeros(6), "who": pa.array(ids)})
+
+
+@pytest.mark.parametrize("frame", [*huge_ids()], ids=["pandas", "polars", "arrow"])
+def test_people_with_almost_equal_ids_stay_apart(frame):
+    curator = Curator(
+        frame, bounds=(0, 1), epsilon=1.0, groups="who", max_rows_per_group=1, noise=NoNoise()
+    )
+    share = curator.reserve("test", Caps(pure=Fraction(1))).rest("pure")
+    assert curator.counts(Grid(1, 1), share=share).values.tolist() == [3.0]
 
 
 @pytest.mark.parametrize("method", sfumato.METHODS)

@@ -37,6 +37,6 @@ def split_groups(source: Any, groups: Any) -> tuple[Any, Any]:  # noqa: ANN401
     if groups not in names:
         raise ValueError(f"groups={groups!r} is not a column; the columns are {names}")
     if library == "pyarrow":
-        return source.drop_columns([groups]), source.column(groups).to_numpy()
-    others = [name for name in names if name != groups]
-    return source[others], source[groups].to_numpy()
+        return source.drop_columns([groups]), source.column(groups)
+    # The column as it is: as a NumPy array large numbers beside a missing one would become equal.
+    return source[[name for name in names if name != groups]], source[groups]
