@@ -47,7 +47,7 @@ ALLOWED = {
     "guarantee.py": {"budget", "gdp"},
     "receipt.py": {"budget", "guarantee", "gdp"},
     "nonprivate.py": {"box"},
-    "predictions.py": {"box", "curator.questions", "gdp", "methods"},
+    "predictions.py": {"gdp", "methods"},
     "planner.py": {"box", "estimators", "methods", "parameters", "predictions"},
     "engines": {"box", "engines"},
     "methods": {
@@ -59,7 +59,9 @@ ALLOWED = {
         "gdp",
         "methods",
         "parameters",
+        "synopsis",
     },
+    "synopsis": {"box", "methods.starts", "parameters", "synopsis", "writing"},
     "curator": {"box", "budget", "curator", "engines", "gdp", "guarantee", "parameters"},
 }
 

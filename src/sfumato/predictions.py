@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from sfumato.box import REACH
-from sfumato.curator.questions import Grid
 from sfumato.gdp import mu2_of
-from sfumato.methods import DPLloyd, GkM, GkM3K, PGkM, Sukpisit, Task
+from sfumato.methods import DPLloyd, EUGkM, GkM, GkM3K, Hybrid, PGkM, Sukpisit, Task
 from sfumato.methods import formulas as f
 from sfumato.methods.dplloyd import RHO, choose_noise, noise_error, weights
 from sfumato.methods.population import SLICE
@@ -58,30 +56,28 @@ def _sukpisit(task: Outlook) -> Prediction:
 
 
 def _eugkm(task: Outlook) -> Prediction:
-    return _grid(task, _after_count(task))
+    return _grid(task, EUGkM(), _after_count(task), "an upper bound")
 
 
 def _hybrid(task: Outlook) -> Prediction:
-    epsilon = _after_count(task)
-    d, k = task.n_features, task.k
-    if epsilon < f.hybrid_threshold(task.n, d, k):
-        grid = _grid(task, epsilon)
-        return replace(grid, note=f"{grid.note}; too little budget to refine")
-    grid = _grid(task, epsilon / 2)
-    error = f.step_mse(task.n, k, epsilon / 2, noise_error("cube", d))
-    memory = grid.memory + _totals(task)
-    return _prediction(task, error, memory, grid.passes + 1, f"{grid.note}, then one refining step")
+    method, epsilon, d = Hybrid(), _after_count(task), task.n_features
+    grid = EUGkM(method.theta, method.n_starts)
+    if task.epsilon < f.hybrid_threshold(task.n, d, task.k, method.rho):
+        return _grid(task, grid, epsilon, "an upper bound; too little ε for a step")
+    start = _grid(task, grid, epsilon / 2, f"then one step with {method.noise} noise")
+    error = f.step_mse(task.n, task.k, epsilon / 2, noise_error(method.noise, d))
+    return _prediction(task, error, start.memory + _totals(task), start.passes + 1, start.note)
 
 
-def _grid(task: Outlook, epsilon: float) -> Prediction:
-    """Eqs. 9 and 10 for the grid that is laid: whole slices, at least two along each column."""
+def _grid(task: Outlook, method: EUGkM, epsilon: float, remark: str) -> Prediction:
+    """Eqs. 9 and 10 for the grid that is laid."""
     d = task.n_features
-    wanted = f.eug_cells(task.n, d, epsilon) ** (1 / d)
-    grid = Grid(max(2, round(min(wanted, 2 * REACH + 1))), d)
-    error = f.eugkm_mse(task.n, d, task.k, epsilon, grid.n_cells)
+    cells = method.grid(task.n, d, epsilon).n_cells
+    error = f.eugkm_mse(task.n, d, task.k, epsilon, cells)
     # Counts: exact, their noise, and released; then the middle of every cell.
-    memory = _NUMBER * grid.n_cells * (3 + d)
-    return _prediction(task, error, memory, 1 + _count_passes(task), f"{grid.n_cells:,} cells")
+    memory = _NUMBER * cells * (3 + d)
+    note = f"{cells:,} cells, {remark}"
+    return _prediction(task, error, memory, 1 + _count_passes(task), note)
 
 
 def _gkm(task: Outlook) -> Prediction:

@@ -55,7 +55,7 @@ def test_grids():
     # M = (10⁴/10)^1 = 1000, 32 slices a side: 4·1024/(3·10⁸) + 2/1024
     grid = PREDICTIONS["eugkm"](outlook(declared=True))
     assert grid.error == close(4 * 1024 / 3e8 + 2 / 1024)
-    assert (grid.note, grid.passes) == ("1,024 cells", 1)
+    assert (grid.note, grid.passes) == ("1,024 cells, an upper bound", 1)
     # Below ε = 2.07792 (see the formulas) all goes into the grid, above it half into a step.
     assert PREDICTIONS["hybrid"](outlook(epsilon=2, declared=True)).error == close(
         PREDICTIONS["eugkm"](outlook(epsilon=2, declared=True)).error
@@ -64,8 +64,10 @@ def test_grids():
     assert refined.error == close(16.0333 * (4 / (10_000 * 2)) ** 2, rel=1e-4)
     assert refined.passes == 2
     # Two slices in 30 columns are 2³⁰ cells.
-    with pytest.raises(ValueError, match=r"30 dimensions has 1\.07e\+09 cells"):
-        PREDICTIONS["eugkm"](outlook(d=30))
+    for method in ("eugkm", "hybrid"):
+        refused = row(plan(n=10**6, d=30, k=5, epsilon=1.0), method)
+        assert not refused.fits
+        assert "d = 30" in refused.why_not
 
 
 def test_blocks():

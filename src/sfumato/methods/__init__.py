@@ -2,7 +2,9 @@
 
 from sfumato.methods.base import Centers, Method, Task
 from sfumato.methods.dplloyd import DPLloyd
+from sfumato.methods.eugkm import EUGkM
 from sfumato.methods.gkm import GkM, GkM3K
+from sfumato.methods.hybrid import Hybrid
 from sfumato.methods.pgkm import PGkM
 from sfumato.methods.sukpisit import Sukpisit
 
@@ -12,6 +14,20 @@ METHODS: dict[str, type[Method]] = {
     "gkm": GkM,
     "gkm3k": GkM3K,
     "pgkm": PGkM,
+    "eugkm": EUGkM,
+    "hybrid": Hybrid,
 }
 
-__all__ = ["METHODS", "Centers", "DPLloyd", "GkM", "GkM3K", "Method", "PGkM", "Sukpisit", "Task"]
+__all__ = [
+    "METHODS",
+    "Centers",
+    "DPLloyd",
+    "EUGkM",
+    "GkM",
+    "GkM3K",
+    "Hybrid",
+    "Method",
+    "PGkM",
+    "Sukpisit",
+    "Task",
+]

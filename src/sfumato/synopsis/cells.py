@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.box import Floats
+from sfumato.box import Floats, Ints
 
 # Up to so many coordinates are kept; of a larger grid they are worked out block by block.
 _KEPT = 2**24
@@ -45,6 +45,10 @@ class GridCells:
         """The width of every cell: one row, the same for all."""
         return np.divide(2.0, self.shape)[None]
 
+    def take(self, numbers: Ints) -> LooseCells:
+        """Some of the cells, by their numbers."""
+        return LooseCells(self._middles(numbers), self.widths)
+
     def to_dict(self) -> dict[str, Any]:
         """The grid as plain values."""
         return {"shape": list(self.shape)}
@@ -53,9 +57,10 @@ class GridCells:
     def _all(self) -> Floats:
         return self._middles(np.arange(len(self)))
 
-    def _middles(self, numbers: Any) -> Floats:  # noqa: ANN401
+    def _middles(self, numbers: Ints) -> Floats:
         steps = np.stack(np.unravel_index(numbers, self.shape), axis=1)
-        return (2 * steps + 1) / np.array(self.shape) - 1
+        middles: Floats = (2 * steps + 1) / np.array(self.shape) - 1
+        return middles
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +96,11 @@ class LooseCells:
         """Number of columns."""
         return int(self.middles.shape[1])
 
+    def take(self, numbers: Ints) -> LooseCells:
+        """Some of the cells, by their numbers."""
+        widths = self.widths if len(self.widths) == 1 else self.widths[numbers]
+        return LooseCells(self.middles[numbers], widths)
+
     def to_dict(self) -> dict[str, Any]:
         """The cells as plain values."""
         return {"middles": self.middles.tolist(), "widths": self.widths.tolist()}
@@ -104,6 +114,24 @@ def cells_from_dict(data: dict[str, Any]) -> Cells:
     if "shape" in data:
         return GridCells(tuple(int(n) for n in data["shape"]))
     return LooseCells(np.array(data["middles"]), np.array(data["widths"]))
+
+
+def cut(cells: Cells, least: int) -> LooseCells:
+    """Cut cells evenly into at least `least` pieces, those of one cell after each other.
+
+    Where that would be far more pieces, because there are many columns, the cells stay whole.
+    """
+    d = cells.n_features
+    cuts = max(1, math.ceil((least / len(cells)) ** (1 / d) - 1e-9))
+    if len(cells) * cuts**d > 8 * least:
+        cuts = 1
+    steps = np.stack(np.unravel_index(np.arange(cuts**d), (cuts,) * d), axis=1)
+    offsets = (2 * steps + 1) / (2 * cuts) - 0.5
+    pieces = cells[:][:, None] + cells.widths[:, None] * offsets
+    widths = cells.widths / cuts
+    if len(widths) > 1:
+        widths = np.repeat(widths, cuts**d, axis=0)
+    return LooseCells(pieces.reshape(-1, d), widths)
 
 
 def frozen(values: ArrayLike) -> Floats:

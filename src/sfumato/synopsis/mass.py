@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.box import Floats
-from sfumato.synopsis.cells import Cells
+from sfumato.synopsis.cells import Cells, cut
 
 BLOCK = 2**17
 """Numbers worked on at a time."""
@@ -72,22 +72,12 @@ def coarser(mass: Mass, most: int) -> Mass:
     return replace(mass, points=places, weights=weights, cells=cells, pulls=pulls)
 
 
-def finer(cells: Cells, weights: Floats, noise_std: float, least: int) -> Mass | None:
-    """Cells cut into at least `least` equal pieces; None where that would be far too many."""
-    n_features = cells.n_features
-    cuts = int(np.ceil((least / len(cells)) ** (1 / n_features)))
-    pieces = cuts**n_features
-    if len(cells) * pieces > 8 * least:
-        return None
-    steps = np.stack(np.unravel_index(np.arange(pieces), (cuts,) * n_features), axis=1)
-    offsets = (2 * steps + 1) / (2 * cuts) - 0.5
-    points = cells[:][:, None] + cells.widths[:, None] * offsets
-    mass = Mass(
-        points.reshape(-1, n_features),
-        np.repeat(weights / pieces, pieces),
-        noise_std,
-        cells=np.full(len(weights) * pieces, 1 / pieces),
-    )
+def finer(cells: Cells, weights: Floats, noise_std: float, least: int) -> Mass:
+    """Cells cut into at least `least` pieces of equal weight, as far as `cut` does."""
+    points = cut(cells, least)
+    pieces = len(points) // len(cells)
+    parts = np.full(len(points), 1 / pieces)
+    mass = Mass(points, np.repeat(weights, pieces) * parts, noise_std, cells=parts)
     return replace(mass, squares=_squares(mass))
 
 
@@ -97,6 +87,10 @@ def _squares(mass: Mass) -> float:
 
 def _heaviest(mass: Mass, most: int) -> Mass:
     chosen = np.sort(np.argpartition(mass.weights, -most)[-most:])
-    points = np.concatenate([mass.points[i : i + 1] for i in chosen.tolist()])
+    points = (
+        mass.points[chosen]
+        if isinstance(mass.points, np.ndarray)
+        else (mass.points.take(chosen).middles)
+    )
     kept = Mass(points, mass.weights[chosen], mass.noise_std)
     return replace(kept, squares=_squares(kept))

@@ -25,6 +25,7 @@ _FIRST_STEPS = 3
 _GO_ON = 8
 _BEST = 2
 _STEPS_AFTER_SWAP = 10
+_WORTH = 1e-3
 
 # Points per centre: below _SCARCE starts get lost, below _PLENTY the size of the cells shows.
 _SCARCE = 16
@@ -35,7 +36,7 @@ _FEW = 2**11
 _MANY = 2**15
 
 # Points × centres × steps on a level that starts close to its end.
-_POLISH = 1.5e8
+_POLISH = 3e7
 
 
 class Solution(NamedTuple):
@@ -84,7 +85,7 @@ class Solver:
         return [*(self._coarse(most) for most in sums), self._whole]
 
     def _fine(self, least: int) -> Mass:
-        return finer(*self._released, least) or self._whole
+        return finer(*self._released, least)
 
     def _coarse(self, most: int) -> Mass:
         if most not in self._sums:
@@ -153,7 +154,7 @@ def _improve(mass: Mass, centers: Floats, cost: float) -> tuple[Floats, float]:
         return centers, cost
     for _ in range(len(centers) + 10):
         ends, costs = lloyd(mass, best_swaps(mass, centers), steps=_STEPS_AFTER_SWAP)
-        if costs.min() >= cost - 1e-9:
+        if costs.min() >= cost - _WORTH * abs(cost):
             break
         centers, cost = ends[costs.argmin()], float(costs.min())
     return centers, cost

@@ -1,0 +1,75 @@
+"""EUGkM: k-means on the noisy counts of a uniform grid.
+
+Su, Cao, Li, Bertino, Jin. Differentially private k-means clustering. CODASPY 2016, §4.2.1. Departs
+from it: the number of rows is bought unless declared, and the solver also tries swaps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.box import REACH
+from sfumato.budget import Account, Caps, Share
+from sfumato.curator.curator import Curator
+from sfumato.curator.questions import MAX_NUMBERS, Grid
+from sfumato.methods.base import Centers, Task
+from sfumato.methods.formulas import eug_cells
+from sfumato.methods.population import size_and_rest
+from sfumato.parameters import check_whole
+from sfumato.synopsis.cells import GridCells
+from sfumato.synopsis.solve import Solver
+
+
+@dataclass(frozen=True)
+class EUGkM:
+    """Counts of about (nε/θ)^(2d/(2+d)) cells, then k-means on them with many starts."""
+
+    theta: float = 10.0
+    n_starts: int = 30
+
+    def __post_init__(self) -> None:
+        check_whole(self.n_starts, "n_starts")
+        if not 0 < self.theta < float("inf"):
+            raise ValueError(f"theta must be a positive number, got {self.theta!r}")
+
+    def caps(self, task: Task) -> Caps:
+        """All of the budget is pure."""
+        check_dimension(task)
+        return Caps(pure=task.epsilon)
+
+    def __call__(
+        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
+    ) -> Centers:
+        """Buy the number of rows, then the grid; all the rest is free."""
+        n, rest = size_and_rest(curator, task, account.rest("pure"))
+        return self.on_grid(curator, task, n, rest, rng)
+
+    def on_grid(
+        self, curator: Curator, task: Task, n: float, share: Share, rng: np.random.Generator
+    ) -> Centers:
+        """Buy a grid with this share and cluster its cells."""
+        grid = self.grid(n, task.n_features, float(share.amount))
+        counts = curator.counts(grid, share=share)
+        solver = Solver(
+            GridCells((grid.per_axis,) * grid.n_features), counts.values, counts.noise_std
+        )
+        solution = solver.solve(task.k, n_starts=self.n_starts, rng=rng)
+        note = f"{grid} for about {n:,.0f} rows"
+        return Centers(solution.centers * REACH, solution.sizes, (note,))
+
+    def grid(self, n: float, n_features: int, epsilon: float) -> Grid:
+        """Round the number of cells to whole slices, at least 2 and at most what fits."""
+        most = int(MAX_NUMBERS ** (1 / n_features) + 1e-9)
+        wanted = eug_cells(n, n_features, epsilon, self.theta) ** (1 / n_features)
+        return Grid(int(np.clip(round(min(wanted, most)), 2, most)), n_features)
+
+
+def check_dimension(task: Task) -> None:
+    """Refuse, before any charge, dimensions in which even two slices an axis are too many."""
+    if 2**task.n_features > MAX_NUMBERS:
+        raise ValueError(
+            f"a grid with 2 cells on each of d = {task.n_features} axes has "
+            f"M = {2.0**task.n_features:.3g} cells; at most {MAX_NUMBERS:,} fit: use dplloyd"
+        )
