@@ -209,9 +209,10 @@ def report(results: Results) -> None:
         if {(1, "sfumato_seconds"), (1, "diffprivlib_seconds")} <= set(found):
             ratio = found[1, "diffprivlib_seconds"] / found[1, "sfumato_seconds"]
             goal("times as fast as diffprivlib", ratio, at_least=5)
-        free = found.get((2, "machine_efficiency"), 0)
-        label = f"two-thread efficiency (this machine's own: {free:.2f})"
-        goal(label, found.get((2, "efficiency")), at_least=0.85)
+        if found.get((2, "machine_efficiency"), 0) >= 0.9:
+            goal("two-thread efficiency", found.get((2, "efficiency")), at_least=0.85)
+        else:
+            print("  two-thread efficiency: cannot be judged, the second core was busy")
 
 
 def goal(label: str, value: float | None, at_most: float = np.inf, at_least: float = 0) -> None:

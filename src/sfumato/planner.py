@@ -204,7 +204,7 @@ def table_of(plan: Plan) -> Any:  # noqa: ANN401  (rich is imported only where i
 
 def sentences_of(plan: Plan) -> list[str]:
     """What the numbers of a plan say, in words."""
-    unit = "the units of the bounds" if plan.bounded else "half the width of its column"
+    unit = "the units of the bounds" if plan.bounded else "half-widths of its column"
     drowned = (
         "Even that is no better than always answering the middle: take more rows, a larger ε, "
         "fewer columns or fewer centres."

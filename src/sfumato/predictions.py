@@ -15,6 +15,9 @@ from sfumato.methods.population import SLICE
 _NUMBER = 8
 """Bytes of an int64 or a float64."""
 
+_KEPT = 2**24
+"""Up to so many coordinates of cells are kept at once, as in `synopsis.cells`."""
+
 
 @dataclass(frozen=True)
 class Outlook(Task):
@@ -74,8 +77,9 @@ def _grid(task: Outlook, method: EUGkM, epsilon: float, remark: str) -> Predicti
     d = task.n_features
     cells = method.grid(task.n, d, epsilon).n_cells
     error = f.eugkm_mse(task.n, d, task.k, epsilon, cells)
-    # Counts: exact, their noise, and released; then the middle of every cell.
-    memory = _NUMBER * cells * (3 + d)
+    # Four numbers a cell while it is counted; then its middle, worked out in three steps.
+    numbers = max(4, 2 + 3 * d) if cells * d <= _KEPT else 4
+    memory = _NUMBER * numbers * cells
     note = f"{cells:,} cells, {remark}"
     return _prediction(task, error, memory, 1 + _count_passes(task), note)
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import tracemalloc
 from fractions import Fraction
 
 import numpy as np
@@ -105,9 +106,17 @@ def test_noise_without_end_leaves_a_corner_of_the_cube(method):
     assert found.error == close(2 * (1 + 0.45**2))
 
 
+def fit(method, task, rows):
+    curator = Curator(rows, bounds=(-1, 1), epsilon=float(task.epsilon))
+    account = curator.reserve("test", METHODS[method]().caps(task))
+    METHODS[method]()(curator, task, account=account, rng=np.random.default_rng(0))
+    return account
+
+
+@pytest.mark.parametrize("k", [1, 4])
 @pytest.mark.parametrize("declared", [True, False])
 @pytest.mark.parametrize("method", METHODS)
-def test_passes_are_those_that_a_fit_takes(method, declared, monkeypatch):
+def test_passes_are_those_that_a_fit_takes(method, declared, k, monkeypatch):
     taken = []
     for name in ("fold", "split"):
         plain = getattr(ArrayRows, name)
@@ -117,13 +126,32 @@ def test_passes_are_those_that_a_fit_takes(method, declared, monkeypatch):
             return plain(self, *words, **settings)
 
         monkeypatch.setattr(ArrayRows, name, counted)
-    rows = np.random.default_rng(0).uniform(-1, 1, (5000, 2))
-    task = outlook(5000, declared=declared)
-    curator = Curator(rows, bounds=(-1, 1), epsilon=1.0)
-    account = curator.reserve("test", METHODS[method]().caps(task))
-    METHODS[method]()(curator, task, account=account, rng=np.random.default_rng(0))
+    task = outlook(5000, k=k, declared=declared)
+    fit(method, task, np.random.default_rng(0).uniform(-1, 1, (5000, 2)))
     expected = PREDICTIONS[method](task).passes
     assert len(taken) <= expected if method == "sukpisit" else len(taken) == expected
+
+
+@pytest.mark.parametrize("k", [1, 4])
+@pytest.mark.parametrize("method", ["eugkm", "hybrid"])
+def test_the_grid_is_the_one_that_is_laid(method, k):
+    task = outlook(5000, k=k, declared=True)
+    account = fit(method, task, np.zeros((10, 2)))
+    cells = PREDICTIONS[method](task).note.split(" cells")[0].replace(",", "")
+    assert f"counts of {cells} grid cells" in account.entries[0].question
+
+
+@pytest.mark.parametrize(("n", "d"), [(600_000, 3), pytest.param(10**6, 4, marks=pytest.mark.long)])
+def test_memory_is_about_what_a_large_grid_takes(n, d):
+    # A declared number of rows lays the same grid over a few of them.
+    task, rows = outlook(n, d, k=2, declared=True), np.zeros((10, d))
+    tracemalloc.start()
+    try:
+        fit("eugkm", task, rows)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak / 2 < PREDICTIONS["eugkm"](task).memory < 2 * peak
 
 
 def test_noise_is_told_in_the_units_of_the_bounds():
@@ -133,7 +161,7 @@ def test_noise_is_told_in_the_units_of_the_bounds():
     assert "units of the bounds" in str(planned)
     bare = plan(**USUAL)
     assert all(r.noise_in_units is None for r in bare.rows)
-    assert "half the width" in str(bare)
+    assert "half-widths" in str(bare)
 
 
 def test_the_best_is_one_that_can_run(monkeypatch):
@@ -150,7 +178,9 @@ def test_the_best_is_one_that_can_run(monkeypatch):
     assert refused.why_not == "2^99 cells do not fit"
     assert other.best != planned.best
     assert "2^99 cells" in str(other)
-    assert json.loads(other.to_json())["methods"][0]["error"] is None
+    told = next(m for m in other.to_dict()["methods"] if not m["fits"])
+    assert (told["method"], told["error"], told["noise"]) == (planned.best, None, None)
+    assert json.loads(other.to_json())["methods"]
     monkeypatch.setattr(planner, "PREDICTIONS", dict.fromkeys(METHODS, refuse))
     assert plan(**USUAL).best == planned.default
 

@@ -10,6 +10,8 @@ from sfumato.box import REACH, Floats
 _HALVINGS = 12
 _FEW_HALVINGS = 7
 _TRIES_PER_POINT = 20
+_FEW_TRIES = 4
+_MANY_FEATURES = 16
 _WORK = 2.5e7
 _SHRINK = 0.92
 
@@ -43,7 +45,9 @@ def sphere_packings(n: int, k: int, n_features: int, rng: np.random.Generator) -
 
 
 def _tries(k: int, n_features: int) -> int:
-    return int(np.clip(_WORK / (k * k * n_features), 2, _TRIES_PER_POINT)) * k
+    # In many dimensions random points are far apart: a few tries find as good a packing.
+    most = _TRIES_PER_POINT if n_features < _MANY_FEATURES else _FEW_TRIES
+    return int(np.clip(_WORK / (k * k * n_features), 2, most)) * k
 
 
 def _bisect(

@@ -19,8 +19,6 @@ Criterion = Literal["elbow", "silhouette", "gap"]
 _STARTS = 10
 _PIECES = 32
 _COMPARED = 2**11
-_REFERENCES = 5
-_REFERENCE_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,13 +143,10 @@ def _gap(solved: _Solved, rng: np.random.Generator) -> Floats:
     half = solved.cells.widths / 2
     low = (solved.cells.middles - half).min(axis=0)
     high = (solved.cells.middles + half).max(axis=0)
-    logs = np.zeros(len(solved.ks))
-    for _ in range(_REFERENCES):
-        rows = LooseCells(rng.uniform(low, high, (_REFERENCE_ROWS, len(low))), 2 * half[:1])
-        flat = Solver(rows, np.ones(_REFERENCE_ROWS), 0.0)
-        costs = [flat.solve(k, n_starts=_STARTS // 3, rng=rng).cost for k in solved.ks]
-        logs += np.log(np.maximum(costs, 1e-12) / _REFERENCE_ROWS) / _REFERENCES
-    return logs - np.log(solved.costs)
+    even = LooseCells(rng.uniform(low, high, (_COMPARED, len(low))), (high - low)[None])
+    solver = Solver(even, np.full(_COMPARED, 1 / _COMPARED), 0.0)
+    costs = [solver.solve(k, n_starts=_STARTS, rng=rng).cost for k in solved.ks]
+    return np.log(np.maximum(costs, 1e-12)) - np.log(solved.costs)
 
 
 def _distances(points: Floats, others: Floats) -> Floats:
