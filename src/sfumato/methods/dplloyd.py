@@ -93,7 +93,9 @@ def choose_noise(noise: NoiseChoice, iterations: int, task: Task) -> str:
         return noise
     if not task.delta:
         return "cube"
-    pure = noise_error("cube", task.n_features) * float(iterations / task.epsilon) ** 2
+    # A bound on the ratio: its square must not overflow, however small ε is.
+    per_epsilon = float(min(iterations / task.epsilon, 10**100))
+    pure = noise_error("cube", task.n_features) * per_epsilon**2
     mu2 = float(mu2_of(task.epsilon, task.delta))
     gaussian = noise_error("gaussian", task.n_features) * iterations / mu2
     return "cube" if pure <= gaussian else "gaussian"
