@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sfumato.methods import METHODS as METHODS
     from sfumato.planner import plan as plan
     from sfumato.saving import load as load
+    from sfumato.synopsis import Synopsis as Synopsis
 
 _HOMES = {
     "Box": "sfumato.box",
@@ -21,12 +22,23 @@ _HOMES = {
     "METHODS": "sfumato.methods",
     "Overspent": "sfumato.budget",
     "PrivateKMeans": "sfumato.estimators",
+    "Synopsis": "sfumato.synopsis",
     "load": "sfumato.saving",
     "plan": "sfumato.planner",
 }
 _ROOMS = ("nonprivate",)
 
-__all__ = ["METHODS", "Box", "Curator", "Overspent", "PrivateKMeans", "load", "nonprivate", "plan"]
+__all__ = [
+    "METHODS",
+    "Box",
+    "Curator",
+    "Overspent",
+    "PrivateKMeans",
+    "Synopsis",
+    "load",
+    "nonprivate",
+    "plan",
+]
 
 
 def __getattr__(name: str) -> object:

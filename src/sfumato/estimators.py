@@ -21,9 +21,11 @@ from sfumato.box import Box, Floats, Ints, NanPolicy
 from sfumato.curator.curator import Curator
 from sfumato.engines.files import layout_of
 from sfumato.engines.opening import split_groups
-from sfumato.methods import METHODS, Method, Task
+from sfumato.methods import Method, Task
+from sfumato.methods.asking import clusters_of, method_of
 from sfumato.parameters import check_delta, check_epsilon, check_whole
 from sfumato.receipt import Receipt
+from sfumato.synopsis import Synopsis
 
 _BLOCK = 65_536
 
@@ -38,8 +40,8 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of centres.
+    n_clusters : int or "auto", default=8
+        Number of centres. A method that releases a synopsis can choose it there at no further cost.
     epsilon : float, default=1.0
         The privacy budget ε of this fit.
     delta : float, default=0.0
@@ -67,6 +69,8 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         Noisy sizes of the clusters.
     receipt_ : Receipt
         What was asked, what each question cost, and the guarantee.
+    synopsis_ : Synopsis
+        Where the method buys one: cells and noisy weights, for any use at no further cost.
 
     Examples
     --------
@@ -81,7 +85,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         epsilon: float = 1.0,
         delta: float = 0.0,
@@ -124,12 +128,12 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
         """
         method = method_of(self.method)
-        k = check_whole(self.n_clusters, "n_clusters")
+        k, choose_k = clusters_of(self.n_clusters, method)
         n_rows = None if self.n_rows is None else check_whole(self.n_rows, "n_rows", least=0)
         epsilon, delta = check_epsilon(self.epsilon), check_delta(self.delta)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         curator = self._curator(X, groups)
-        task = Task(k, curator.box.n_features, epsilon, delta, n_rows)
+        task = Task(k, curator.box.n_features, epsilon, delta, n_rows, choose_k=choose_k)
         account = curator.reserve(type(method).__name__, method.caps(task))
         try:
             centers = method(curator, task, account=account, rng=rng)
@@ -144,6 +148,9 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             neighbours=curator.neighbours,
             notes=centers.notes,
         )
+        self.__dict__.pop("synopsis_", None)
+        if centers.synopsis is not None:
+            self.synopsis_: Synopsis = centers.synopsis
         return self
 
     def predict(self, X: Any) -> Ints:  # noqa: ANN401
@@ -237,14 +244,3 @@ def check_own_rows(X: Any) -> None:  # noqa: ANN401
     """Refuse to label rows that the caller has not brought."""
     if isinstance(X, Curator | str | os.PathLike):
         raise TypeError("labels and distances are for rows that the caller brings: pass an array")
-
-
-def method_of(method: str | Method) -> Method:
-    """A method by its name, or the instance that was given."""
-    if not isinstance(method, str):
-        if not callable(method) or not hasattr(method, "caps"):
-            raise TypeError(f"method must be a name or a method instance, got {method!r}")
-        return method
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    return METHODS[method]()

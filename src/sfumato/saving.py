@@ -14,6 +14,7 @@ import numpy as np
 from sfumato.box import Box
 from sfumato.methods import METHODS
 from sfumato.receipt import Receipt
+from sfumato.synopsis import Synopsis
 from sfumato.writing import write_whole
 
 if TYPE_CHECKING:
@@ -24,16 +25,23 @@ FORMAT = 1
 
 def save(model: PrivateKMeans, path: str | os.PathLike[str]) -> None:
     """Write a fitted model; the file appears whole or not at all."""
-    write_whole(path, json.dumps(to_dict(model), indent=2, ensure_ascii=False) + "\n")
+    data = to_dict(model)
+    synopsis = data.pop("synopsis", None)
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    if synopsis is not None:
+        # A line for each cell would be millions of lines.
+        text = text.removesuffix("\n}") + f',\n  "synopsis": {json.dumps(synopsis)}\n}}'
+    write_whole(path, text + "\n")
 
 
 def to_dict(model: PrivateKMeans) -> dict[str, Any]:
     """The allow-list of what a model file holds."""
     names = getattr(model, "feature_names_in_", None)
+    synopsis = getattr(model, "synopsis_", None)
     return {
         "format": FORMAT,
         "sfumato": version("sfumato"),
-        "n_clusters": int(model.n_clusters),
+        "n_clusters": "auto" if model.n_clusters == "auto" else int(model.n_clusters),
         "epsilon": float(model.epsilon),
         "delta": float(model.delta),
         "method": _method_to_dict(model.method),
@@ -43,6 +51,7 @@ def to_dict(model: PrivateKMeans) -> dict[str, Any]:
         "cluster_centers": model.cluster_centers_.tolist(),
         "cluster_sizes": model.cluster_sizes_.tolist(),
         "receipt": model.receipt_.to_dict(),
+        **({} if synopsis is None else {"synopsis": synopsis.to_dict()}),
     }
 
 
@@ -77,6 +86,8 @@ def from_dict(data: dict[str, Any]) -> PrivateKMeans:
     model.cluster_centers_ = np.array(data["cluster_centers"], dtype=np.float64)
     model.cluster_sizes_ = np.array(data["cluster_sizes"], dtype=np.float64)
     model.receipt_ = Receipt.from_dict(data["receipt"])
+    if "synopsis" in data:
+        model.synopsis_ = Synopsis.from_dict(data["synopsis"])
     return model
 
 

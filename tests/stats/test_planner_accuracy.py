@@ -132,7 +132,7 @@ RULES = {
     "hybrid": (refined, 0, 1.5),
     "gkm": (averages("gkm"), 1 / 6, 1.2),
     "gkm3k": (averages("gkm3k"), 1 / 6, 1.2),
-    "pgkm": (selection, 1 / 50, 1),
+    "pgkm": (selection, 0, 1),
 }
 ruled = pytest.mark.parametrize("method", [name for name in METHODS if name in RULES])
 

@@ -235,7 +235,7 @@ BAD_SETTINGS = [
     ({"n_clusters": -1}, ValueError),
     ({"n_clusters": 2.5}, TypeError),
     ({"n_clusters": True}, TypeError),
-    ({"n_clusters": "auto"}, TypeError),
+    ({"n_clusters": "auto"}, ValueError),
     ({"n_clusters": 10**9}, ValueError),
     ({"bounds": None}, ValueError),
     ({"bounds": (1, 0)}, ValueError),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
@@ -12,26 +12,35 @@ from sfumato.box import Floats
 from sfumato.budget import Account, Caps
 from sfumato.curator.curator import Curator
 from sfumato.curator.questions import MAX_NUMBERS
+from sfumato.synopsis import Synopsis
 
 
 @dataclass(frozen=True)
 class Centers:
-    """What a method returns: centres in lattice units, noisy sizes, and remarks for the receipt."""
+    """What a method returns: centres in lattice units, noisy sizes, and remarks for the receipt.
+
+    `synopsis` is what else it released, where it buys one.
+    """
 
     points: Floats
     sizes: Floats
     notes: tuple[str, ...] = ()
+    synopsis: Synopsis | None = None
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a fit is asked for: public numbers only. `n_rows` is None unless declared public."""
+    """What a fit is asked for: public numbers only. `n_rows` is None unless declared public.
+
+    With `choose_k` the method finds out how many clusters there are; `k` is the most it may take.
+    """
 
     k: int
     n_features: int
     epsilon: Fraction
     delta: Fraction
     n_rows: int | None = None
+    choose_k: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.k * (self.n_features + 1) > MAX_NUMBERS:

@@ -18,19 +18,28 @@ from sfumato.methods.base import Centers, Task
 from sfumato.methods.formulas import eug_cells
 from sfumato.methods.population import size_and_rest
 from sfumato.parameters import check_whole
+from sfumato.synopsis import Synopsis
 from sfumato.synopsis.cells import GridCells
-from sfumato.synopsis.solve import Solver
+from sfumato.synopsis.choice import Criterion, check_criterion, check_range
 
 
 @dataclass(frozen=True)
 class EUGkM:
-    """Counts of about (nε/θ)^(2d/(2+d)) cells, then k-means on them with many starts."""
+    """Counts of about (nε/θ)^(2d/(2+d)) cells, then k-means on them with many starts.
+
+    Where the number of clusters is asked for, it is chosen from `k_range` by `k_by` on the released
+    counts, at no further cost.
+    """
 
     theta: float = 10.0
     n_starts: int = 30
+    k_range: tuple[int, int] = (2, 20)
+    k_by: Criterion = "elbow"
 
     def __post_init__(self) -> None:
         check_whole(self.n_starts, "n_starts")
+        check_criterion(self.k_by)
+        object.__setattr__(self, "k_range", check_range(self.k_range))
         if not 0 < self.theta < float("inf"):
             raise ValueError(f"theta must be a positive number, got {self.theta!r}")
 
@@ -50,26 +59,34 @@ class EUGkM:
         self, curator: Curator, task: Task, n: float, share: Share, rng: np.random.Generator
     ) -> Centers:
         """Buy a grid with this share and cluster its cells."""
-        grid = self.grid(n, task.n_features, float(share.amount))
+        epsilon = float(share.amount)
+        grid = self.grid(n, task.n_features, epsilon)
         counts = curator.counts(grid, share=share)
-        solver = Solver(
-            GridCells((grid.per_axis,) * grid.n_features), counts.values, counts.noise_std
-        )
-        solution = solver.solve(task.k, n_starts=self.n_starts, rng=rng)
-        note = f"{grid} for about {n:,.0f} rows"
-        return Centers(solution.centers * REACH, solution.sizes, (note,))
+        layout = GridCells((grid.per_axis,) * grid.n_features)
+        synopsis = Synopsis(curator.box, layout, counts.values, counts.noise_std)
+        notes = [f"{grid} for about {n:,.0f} rows"]
+        wanted = eug_cells(n, task.n_features, epsilon, self.theta)
+        if wanted > 2 * grid.n_cells:
+            notes.append(f"as many cells as fit, where {wanted:.3g} were wanted")
+        k = task.k
+        if task.choose_k:
+            k = synopsis.choose_k((min(self.k_range[0], k), k), self.k_by, random_state=rng)
+            notes.append(f"{k} clusters, chosen on the released counts by {self.k_by}")
+        found = synopsis.kmeans(k, n_starts=self.n_starts, random_state=rng)
+        points = curator.box.to_cube(found.centers) * REACH
+        return Centers(points, found.sizes, tuple(notes), synopsis)
 
     def grid(self, n: float, n_features: int, epsilon: float) -> Grid:
         """Round the number of cells to whole slices, at least 2 and at most what fits."""
-        most = int(MAX_NUMBERS ** (1 / n_features) + 1e-9)
+        most = min(int(MAX_NUMBERS ** (1 / n_features)), 2 * REACH + 1)
         wanted = eug_cells(n, n_features, epsilon, self.theta) ** (1 / n_features)
-        return Grid(int(np.clip(round(min(wanted, most)), 2, most)), n_features)
+        return Grid(max(2, round(min(wanted, most))), n_features)
 
 
 def check_dimension(task: Task) -> None:
     """Refuse, before any charge, dimensions in which even two slices an axis are too many."""
     if 2**task.n_features > MAX_NUMBERS:
         raise ValueError(
-            f"a grid with 2 cells on each of d = {task.n_features} axes has "
-            f"M = {2.0**task.n_features:.3g} cells; at most {MAX_NUMBERS:,} fit: use dplloyd"
+            f"a grid with 2 cells on each of d = {task.n_features} axes has M = "
+            f"2^{task.n_features} cells; at most {MAX_NUMBERS:,} fit: use method='dplloyd'"
         )

@@ -6,7 +6,7 @@ it: the number of rows is bought unless declared, and the step has joint cube no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ from sfumato.methods.dplloyd import RHO, check_choice, lloyd_step
 from sfumato.methods.eugkm import EUGkM, check_dimension
 from sfumato.methods.formulas import hybrid_threshold
 from sfumato.methods.population import size_and_rest
+from sfumato.synopsis.choice import Criterion
 
 StepNoise = Literal["cube", "laplace"]
 
@@ -30,9 +31,11 @@ class Hybrid:
     theta: float = 10.0
     n_starts: int = 30
     noise: StepNoise = "cube"
+    k_range: tuple[int, int] = (2, 20)
+    k_by: Criterion = "elbow"
 
     def __post_init__(self) -> None:
-        EUGkM(self.theta, self.n_starts)
+        object.__setattr__(self, "k_range", self.first.k_range)
         check_choice(self.noise, StepNoise, "noise")
         if not 0 <= self.rho <= 0.5:
             raise ValueError(f"rho must lie in [0, 0.5], got {self.rho!r}")
@@ -48,13 +51,26 @@ class Hybrid:
         """Buy the number of rows, decide by it, then ask."""
         n, rest = size_and_rest(curator, task, account.rest("pure"))
         threshold = hybrid_threshold(n, task.n_features, task.k, self.rho)
-        grid = EUGkM(self.theta, self.n_starts)
-        because = f"ε = {float(task.epsilon):.4g} against the threshold {threshold:.4g}"
         # Su et al. 2015, Eqs. 14 and 15.
-        if task.epsilon < threshold:
-            found = grid.on_grid(curator, task, n, rest, rng)
-            return Centers(found.points, found.sizes, (*found.notes, f"EUGkM alone: {because}"))
-        for_grid, for_step = rest.evenly(2)
-        found = grid.on_grid(curator, task, n, for_grid, rng)
-        points, sizes = lloyd_step(curator, found.points, for_step, self.noise)
-        return Centers(points, sizes, (*found.notes, f"EUGkM and one Lloyd step: {because}"))
+        refines = task.epsilon >= threshold
+        shares = rest.evenly(2) if refines else (rest,)
+        found = self.first.on_grid(curator, task, n, shares[0], rng)
+        notes = (*found.notes, _reason(task, n, threshold))
+        if not refines:
+            return replace(found, notes=notes)
+        points, sizes = lloyd_step(curator, found.points, shares[1], self.noise)
+        return replace(found, points=points, sizes=sizes, notes=notes)
+
+    @property
+    def first(self) -> EUGkM:
+        """The first half: the same grid, starts and choice of k."""
+        return EUGkM(self.theta, self.n_starts, self.k_range, self.k_by)
+
+
+def _reason(task: Task, n: float, threshold: float) -> str:
+    most = "at most " if task.choose_k else ""
+    chosen = "EUGkM, then one Lloyd step" if task.epsilon >= threshold else "EUGkM alone"
+    return (
+        f"{chosen}: a step pays from ε = {threshold:.3g} for {most}{task.k} clusters in about "
+        f"{n:,.0f} rows, and ε is {float(task.epsilon):.3g}"
+    )

@@ -28,7 +28,7 @@ _STEPS_AFTER_SWAP = 10
 _WORTH = 1e-3
 
 # Points per centre: below _SCARCE starts get lost, below _PLENTY the size of the cells shows.
-_SCARCE = 16
+_SCARCE = 12
 _PLENTY = 32
 
 # Points that starts are tried on, and those that the best of them are improved on in between.
@@ -80,7 +80,7 @@ class Solver:
         if n_cells < _SCARCE * k:
             return [self._fine(_PLENTY * k), self._whole]
         if n_cells < _PLENTY * k:
-            return [self._whole, self._fine(2 * _PLENTY * k)]
+            return [self._whole, self._fine(4 * _PLENTY * k)]
         sums = [most for most in (max(_FEW, _PLENTY * k), _MANY) if 2 * most < n_cells]
         return [*(self._coarse(most) for most in sums), self._whole]
 

@@ -120,8 +120,9 @@ class Synopsis:
     ) -> KCurve:
         """Score every number of clusters from k_range[0] to k_range[1], for a plot.
 
-        "elbow" is the jump of cost^(−d/2) (Sugar, James 2003), "silhouette" the mean silhouette,
-        "gap" the gap statistic. All look at the cells that stand out from the noise.
+        "elbow" is the jump of cost^(−d/2) (Sugar, James 2003), which cannot tell one cluster from
+        none; "silhouette" the mean silhouette; "gap" the gap statistic, the slowest. All look at
+        the cells that stand out from the noise.
         """
         return k_curve(
             self.layout,
@@ -151,7 +152,7 @@ class Synopsis:
         positive = np.maximum(self.weights, 0)
         total = positive.sum()
         chances = positive / total if total > 0 else None
-        chosen = rng.choice(len(self), check_whole(n, "n", least=0), p=chances)
+        chosen = rng.choice(len(self), check_whole(n, "n"), p=chances)
         picked = self.layout.take(chosen)
         inside = rng.uniform(-0.5, 0.5, picked.middles.shape)
         return self.box.from_lattice((picked.middles + inside * picked.widths) * REACH)
@@ -171,10 +172,11 @@ class Synopsis:
 
     def to_dict(self) -> dict[str, Any]:
         """The synopsis as plain values."""
-        whole = self.weights.astype(np.int64)
-        weights = whole if np.array_equal(whole, self.weights) else self.weights
+        counts = np.array_equal(self.weights, np.rint(self.weights))
+        small = np.abs(self.weights).max() < 2**53
+        weights = self.weights.astype(np.int64) if counts and small else self.weights
         return {
-            "format": FORMAT,
+            "synopsis_format": FORMAT,
             "bounds": {"lower": list(self.box.lower), "upper": list(self.box.upper)},
             "nan": self.box.nan,
             "cells": self.layout.to_dict(),
@@ -191,7 +193,7 @@ class Synopsis:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the synopsis as JSON; the file appears whole or not at all."""
-        write_whole(path, json.dumps({"kind": "synopsis", **self.to_dict()}) + "\n")
+        write_whole(path, json.dumps(self.to_dict()) + "\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Synopsis:
@@ -200,9 +202,6 @@ class Synopsis:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except (UnicodeDecodeError, json.JSONDecodeError):
             data = None
-        if not isinstance(data, dict) or (data.get("kind"), data.get("format")) != (
-            "synopsis",
-            FORMAT,
-        ):
+        if not isinstance(data, dict) or data.get("synopsis_format") != FORMAT:
             raise ValueError(f"{os.fspath(path)} is not a sfumato synopsis of format {FORMAT}")
         return cls.from_dict(data)
