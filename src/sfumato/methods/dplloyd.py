@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal, get_args
 
 import numpy as np
@@ -94,7 +95,7 @@ def choose_noise(noise: NoiseChoice, iterations: int, task: Task) -> str:
     if not task.delta:
         return "cube"
     # A bound on the ratio: its square must not overflow, however small ε is.
-    per_epsilon = float(min(iterations / task.epsilon, 10**100))
+    per_epsilon = float(min(iterations / task.epsilon, Fraction(10**100)))
     pure = noise_error("cube", task.n_features) * per_epsilon**2
     mu2 = float(mu2_of(task.epsilon, task.delta))
     gaussian = noise_error("gaussian", task.n_features) * iterations / mu2
