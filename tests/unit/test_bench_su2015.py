@@ -108,6 +108,9 @@ def test_only_what_is_missing_is_measured(tmp_path, monkeypatch):
     assert [read(path)[p.key].mean for p in points] == [1.0, 3.0, 2.0, 3.0]
     complete(path, points)
     assert len(asked) == 2
+    assert [line.split(",")[0] for line in path.read_text().splitlines()[1:]] == [
+        p.dataset for p in points
+    ]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +141,7 @@ def test_figures_have_the_points_of_the_paper():
     for make in FIGURES.values():
         points = make(FULL)
         assert len({p.key for p in points}) == len(points)
-        assert min(p.runs for p in points) >= (20 if make.__name__ in ("fig1", "fig5") else 10)
+        assert min(p.runs for p in points) >= (20 if make.__name__ in ("fig1", "fig5") else 3)
         assert {p.method for p in points} <= set(LABELS)
         assert len(make(QUICK)) < len(points)
 

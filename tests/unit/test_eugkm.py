@@ -211,7 +211,7 @@ def test_hybrid_alone_is_eugkm():
     np.testing.assert_array_equal(centers.points, same.points)
     assert account.entries == twin.entries
     assert centers.notes[:-1] == same.notes
-    assert centers.notes[-1].startswith("EUGkM alone: a step pays from ε = 2 for 3 clusters")
+    assert centers.notes[-1].startswith("EUGkM alone: a step pays from ε = 2 to 1e+04")
 
 
 @pytest.mark.parametrize("noise", ["cube", "laplace"])
@@ -224,6 +224,15 @@ def test_hybrid_refines_where_it_pays(noise):
     assert centers.notes[-1].startswith("EUGkM, then one Lloyd step: a step pays from ε = 0.5")
     assert f"{many:,} rows" in centers.notes[-1]
     assert centers.synopsis is not None
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 2e4])
+def test_hybrid_asks_for_no_step_that_could_be_refused(epsilon):
+    """A step whose noise cannot be drawn would be refused when the grid has been paid for."""
+    curator = Curator(ROWS[:50], bounds=BOUNDS, epsilon=epsilon)
+    fitted = model("hybrid", epsilon=epsilon, n_rows=10**15 if epsilon < 1 else 50).fit(curator)
+    assert len(fitted.receipt_.lines) == 1
+    assert "EUGkM alone" in fitted.receipt_.notes[-1]
 
 
 @pytest.mark.parametrize("pair", NEIGHBOURS.values(), ids=NEIGHBOURS.keys())

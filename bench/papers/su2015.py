@@ -1,0 +1,73 @@
+"""Su et al. 2015 again: every figure as a table and a picture, every claim with its numbers.
+
+`python -m bench su2015 fig1 fig5` measures what the tables of these figures lack and draws them;
+`all` does every figure, then the claims and the page; `claims` and `docs` measure nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+# The claims put themselves on the list of verdicts.
+from bench.papers import su2015_claims, su2015_claims_hybrid, su2015_verdicts  # noqa: F401
+from bench.papers.su2015_data import SOURCES, is_there
+from bench.papers.su2015_points import FIGURES, FULL, LENDERS, QUICK
+from bench.papers.su2015_runs import complete, read
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "papers" / "su2015.md"
+
+
+def folders(quick: bool) -> tuple[Path, Path]:
+    """Where tables and pictures go; those of a quick run are not kept in the repository."""
+    if quick:
+        return ROOT / "build" / "bench", ROOT / "build" / "bench"
+    return ROOT / "bench" / "tables", ROOT / "bench" / "figures"
+
+
+def table_of(folder: Path, figure: str) -> Path:
+    """The table of a figure."""
+    return folder / f"su2015_{figure}.csv"
+
+
+def run(figure: str, quick: bool) -> None:
+    """Measure what is missing of a figure, and draw it."""
+    tables, pictures = folders(quick)
+    path = table_of(tables, figure)
+    lenders = [table_of(tables, name) for name in LENDERS.get(figure, [])]
+    complete(path, FIGURES[figure](QUICK if quick else FULL), lenders)
+    results = read(path)
+    if results:
+        from bench.papers.su2015_figures import DRAW
+
+        DRAW[figure](results, pictures / f"su2015_{figure}.png")
+
+
+def judge(quick: bool) -> None:
+    """Write the verdict on every claim that the tables can decide."""
+    tables, _ = folders(quick)
+    results = {figure: read(table_of(tables, figure)) for figure in FIGURES}
+    verdicts = su2015_verdicts.judge(results)
+    su2015_verdicts.write(table_of(tables, "claims"), verdicts)
+    for verdict in verdicts:
+        print(f"{verdict.verdict:15} {verdict.claim} [{verdict.numbers}]")
+
+
+def main(argv: list[str]) -> None:
+    """Run the figures that are named."""
+    parser = argparse.ArgumentParser(prog="bench su2015", description=__doc__)
+    parser.add_argument("parts", nargs="+", choices=[*FIGURES, "all", "claims", "docs"])
+    parser.add_argument("--quick", action="store_true", help="a few runs, into build/bench")
+    options = parser.parse_args(argv)
+    absent = [source.file for name, source in SOURCES.items() if not is_there(name)]
+    if absent:
+        print(f"left out, not in the folder that SFUMATO_DATA names: {', '.join(absent)}")
+    everything = "all" in options.parts
+    for figure in FIGURES:
+        if everything or figure in options.parts:
+            run(figure, options.quick)
+    if everything or "claims" in options.parts:
+        judge(options.quick)
+    if (everything and not options.quick) or "docs" in options.parts:
+        su2015_verdicts.rewrite(PAGE, table_of(folders(False)[0], "claims"))

@@ -1,0 +1,231 @@
+"""Points of the figures: what one run of a point does, and a table that grows as points end."""
+
+from __future__ import annotations
+
+import csv
+import os
+import time
+import warnings
+import zlib
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from bench.papers.su2015_data import Dataset, best_centers, is_there, lloyd, load, synthetic
+from sfumato import PrivateKMeans
+from sfumato.box import REACH, Box, Floats
+from sfumato.methods import METHODS, DPLloyd, GkM, Method, PGkM
+
+COLUMNS = ["dataset", "method", "epsilon", "setting", "runs", "mean", "sd", "seconds"]
+THREADS = ("SFUMATO_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+Key = tuple[str, str, float, float]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One mark in a figure. `setting` is θ, a block exponent or a number of iterations."""
+
+    dataset: str
+    method: str
+    epsilon: float
+    setting: float = 0.0
+    runs: int = 20
+
+    @property
+    def key(self) -> Key:
+        """What tells points apart."""
+        return self.dataset, self.method, self.epsilon, self.setting
+
+
+@dataclass(frozen=True)
+class Result:
+    """NICV over the runs of a point, and the CPU seconds of one run."""
+
+    point: Point
+    mean: float
+    sd: float
+    seconds: float
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        return self.sd / max(1, self.point.runs) ** 0.5
+
+
+Table = dict[Key, Result]
+
+
+def measure(point: Point) -> Result:
+    """Do all runs of a point."""
+    warnings.simplefilter("ignore")
+    data = load(point.dataset)
+    if point.method == "baseline":
+        return Result(point, data.nicv(best_centers(point.dataset)), 0.0, 0.0)
+    if point.method == "lloyd":
+        values = lloyd(data, int(point.setting), point.runs)
+        return Result(point, float(np.mean(values)), float(np.std(values, ddof=1)), 0.0)
+    values, seconds = [], []
+    seed = zlib.crc32(repr(point.key).encode())
+    _warm_up(point.method)
+    for number in range(point.runs):
+        start = time.process_time()
+        centers = one_run(point, data, seed + number)
+        seconds.append(time.process_time() - start)
+        values.append(data.nicv(centers))
+    sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    return Result(point, float(np.mean(values)), sd, float(np.mean(seconds)))
+
+
+@cache
+def _warm_up(method: str) -> None:
+    """Run once on little data: the first run of a process loads what later ones find loaded."""
+    one_run(Point("syn_2_2", method, 1.0, 1.0), synthetic(2, 2), 0)
+
+
+def one_run(point: Point, data: Dataset, seed: int) -> Floats:
+    """Centres of one run. The seed is that of public randomness; noise cannot be seeded."""
+    if point.method == "noise":
+        return noisy_best(point, data, seed)
+    method = method_of(point)
+    model = model_of(method, point, data, seed)
+    exact = point.method in ("sag", "gene")
+    return model.fit(without_noise(data) if exact else data.rows).cluster_centers_
+
+
+def model_of(method: Method, point: Point, data: Dataset, seed: int) -> PrivateKMeans:
+    """The estimator of a point; like the paper it takes the number of rows as public."""
+    return PrivateKMeans(
+        data.k,
+        epsilon=point.epsilon,
+        bounds=data.bounds,
+        method=method,
+        n_rows=len(data.rows),
+        random_state=seed % 2**31,
+    )
+
+
+def method_of(point: Point) -> Method:
+    """The configured method behind a name in a figure."""
+    if point.method == "dplloyd_laplace":
+        return DPLloyd(noise="laplace")
+    if point.method == "gene":
+        return PGkM(least_rounds=int(point.setting), pace=0)
+    if point.method in ("sag", "gkm") and point.setting:
+        return GkM(exponent=max(1e-3, 1 - point.setting))
+    if point.method == "eugkm" and point.setting:
+        return METHODS["eugkm"](theta=point.setting)  # type: ignore[call-arg]
+    return METHODS[point.method]()
+
+
+def without_noise(data: Dataset):
+    """A curator that adds none, with more budget than any run asks for."""
+    from sfumato.curator.curator import Curator
+    from sfumato.curator.noise import NoNoise
+
+    return Curator(data.rows, bounds=data.bounds, epsilon=1000.0, noise=NoNoise())
+
+
+def noisy_best(point: Point, data: Dataset, seed: int) -> Floats:
+    """Eq. 3's noise on the best centres, for the range that blocks of this size have."""
+    widths, blocks = block_noise(point, data)
+    rng = np.random.default_rng(seed)
+    best = Box.of(data.bounds, data.d).to_cube(best_centers(point.dataset))
+    noisy = np.clip(best + rng.laplace(0, widths / blocks, best.shape), -1, 1)
+    return (noisy + 1) / 2 * (data.upper - data.lower) + data.lower
+
+
+_BLOCK_NOISE: dict[Key, tuple[Floats, int]] = {}
+
+
+def block_noise(point: Point, data: Dataset) -> tuple[Floats, int]:
+    """Scale of the noise on the sum of the block centres, in the cube, and the number of blocks."""
+    if point.key not in _BLOCK_NOISE:
+        method = GkM(exponent=max(1e-3, 1 - point.setting))
+        model = model_of(method, point, data, 0).fit(without_noise(data))
+        lines = [line for line in model.receipt_.lines if line.question.startswith("means over")]
+        blocks = int(lines[0].question.split()[2])
+        scales = [float(eval_fraction(line.scale)) / REACH for line in lines]
+        _BLOCK_NOISE[point.key] = np.array(scales), blocks
+    return _BLOCK_NOISE[point.key]
+
+
+def eval_fraction(text: str) -> float:
+    """The value of a fraction as receipts write it."""
+    above, _, below = text.partition("/")
+    return int(above) / int(below or 1)
+
+
+def read(path: Path) -> Table:
+    """Every point that a table holds."""
+    if not path.exists():
+        return {}
+    results = {}
+    with path.open(newline="", encoding="utf-8") as file:
+        for line in csv.DictReader(file):
+            epsilon, setting = float(line["epsilon"]), float(line["setting"])
+            point = Point(line["dataset"], line["method"], epsilon, setting, int(line["runs"]))
+            values = (float(line[name]) for name in ("mean", "sd", "seconds"))
+            results[point.key] = Result(point, *values)
+    return results
+
+
+def append(path: Path, result: Result) -> None:
+    """Write one point at the end of a table."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if file.tell() == 0:
+            writer.writerow(COLUMNS)
+        numbers = (result.mean, result.sd, result.seconds)
+        point = result.point
+        writer.writerow([*point.key, point.runs, *(f"{value:.6g}" for value in numbers)])
+
+
+def missing(points: Iterable[Point], done: Table) -> list[Point]:
+    """Points that are not in the table, or with fewer runs than wanted, and whose data is here."""
+    return [
+        p
+        for p in points
+        if (p.key not in done or done[p.key].point.runs < p.runs) and is_there(p.dataset)
+    ]
+
+
+def complete(path: Path, points: list[Point], lend: Iterable[Path] = ()) -> None:
+    """Measure what a table lacks, two points at a time; other tables may lend theirs."""
+    for other in lend:
+        lent = read(other)
+        for point in missing(points, read(path)):
+            if point.key in lent and lent[point.key].point.runs >= point.runs:
+                append(path, lent[point.key])
+    left = missing(points, read(path))
+    print(f"{path.name}: {len(left)} of {len(points)} points to measure", flush=True)
+    for number, result in enumerate(_measured(left), 1):
+        append(path, result)
+        print(f"  {number}/{len(left)} {result.point.key}: {result.mean:.5g}", flush=True)
+    tidy(path, points)
+
+
+def tidy(path: Path, points: list[Point]) -> None:
+    """Put the rows of a table into the order of the points, each point once."""
+    results, copy = read(path), path.with_suffix(".tmp")
+    copy.unlink(missing_ok=True)
+    for key in dict.fromkeys([*(p.key for p in points), *results]):
+        if key in results:
+            append(copy, results[key])
+    if results:
+        copy.replace(path)
+
+
+def _measured(points: list[Point]) -> Iterator[Result]:
+    if not points:
+        return
+    os.environ |= dict.fromkeys(THREADS, "1")
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        for future in as_completed([pool.submit(measure, point) for point in points]):
+            yield future.result()

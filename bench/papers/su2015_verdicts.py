@@ -1,0 +1,102 @@
+"""Verdicts on the claims of a paper: decided, written to a table, and shown on a page."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any
+
+Decide = Callable[[Any], tuple[bool, str]]
+
+COLUMNS = ["section", "claim", "verdict", "numbers"]
+BEGIN = "<!-- claims: written by `python -m bench su2015 docs` -->"
+END = "<!-- end of claims -->"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim, where the paper makes it, and what the tables say."""
+
+    section: str
+    claim: str
+    verdict: str
+    numbers: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim with the function that decides it from the tables of the figures."""
+
+    section: str
+    text: str
+    decide: Decide
+
+    def judge(self, tables: Any) -> Verdict:
+        """Decide, or say that points are missing."""
+        try:
+            holds, numbers = self.decide(tables)
+        except (KeyError, ValueError):
+            return Verdict(self.section, self.text, "not measured", "points are missing")
+        verdict = "holds" if holds else "does not hold"
+        return Verdict(self.section, self.text, verdict, numbers)
+
+
+CLAIMS: list[Claim] = []
+
+
+def claim(section: str, text: str) -> Callable[[Decide], Decide]:
+    """Put a claim on the list, decided by the function below it."""
+
+    def add(decide: Decide) -> Decide:
+        CLAIMS.append(Claim(section, text, decide))
+        return decide
+
+    return add
+
+
+def judge(tables: Any) -> list[Verdict]:
+    """Decide every claim on the list."""
+    return [each.judge(tables) for each in CLAIMS]
+
+
+def write(path: Path, verdicts: list[Verdict]) -> None:
+    """Write the table of claims."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(astuple(verdict) for verdict in verdicts)
+
+
+def read(path: Path) -> list[Verdict]:
+    """Read the table of claims."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return [Verdict(*(line[name] for name in COLUMNS)) for line in csv.DictReader(file)]
+
+
+def as_markdown(verdicts: list[Verdict]) -> str:
+    """The table as a page shows it."""
+    lines = ["| § | claim | verdict | numbers |", "|---|---|---|---|"]
+    lines += [f"| {v.section} | {v.claim} | **{v.verdict}** | {v.numbers} |" for v in verdicts]
+    return "\n".join(lines)
+
+
+def shown_on(page: str) -> str:
+    """What a page shows between the markers."""
+    return _divided(page)[1]
+
+
+def rewrite(page: Path, table: Path) -> None:
+    """Put the claims of a table between the markers of a page."""
+    before, _, after = _divided(page.read_text(encoding="utf-8"))
+    page.write_text(before + as_markdown(read(table)) + after, encoding="utf-8")
+
+
+def _divided(page: str) -> tuple[str, str, str]:
+    found = re.search(f"(?<={re.escape(BEGIN)}\n).*(?=\n{re.escape(END)})", page, re.DOTALL)
+    if found is None:
+        raise ValueError(f"the page has no markers {BEGIN} and {END}")
+    return page[: found.start()], found.group(), page[found.end() :]
