@@ -22,7 +22,8 @@ def sphere_packing(k: int, n_features: int, rng: np.random.Generator) -> Floats:
     The largest a for which placing succeeds is found by bisection (Su et al. 2015, §4.1.1). Where
     k²·d is too large to compare all pairs the points are uniformly random.
     """
-    best, _ = _bisect(k, n_features, _HALVINGS, rng)
+    halvings = _HALVINGS if n_features < _MANY_FEATURES else _FEW_HALVINGS
+    best, _ = _bisect(k, n_features, halvings, rng)
     return best * REACH
 
 
