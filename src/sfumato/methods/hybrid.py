@@ -7,6 +7,7 @@ it: the number of rows is bought unless declared, and the step has joint cube no
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -21,6 +22,9 @@ from sfumato.methods.population import size_and_rest
 from sfumato.synopsis.choice import Criterion
 
 StepNoise = Literal["cube", "laplace"]
+
+# Outside, the noise of a step might be refused when the grid has been paid for.
+_LEAST, _MOST = Fraction(1, 10**6), 10**4
 
 
 @dataclass(frozen=True)
@@ -52,10 +56,11 @@ class Hybrid:
         n, rest = size_and_rest(curator, task, account.rest("pure"))
         threshold = hybrid_threshold(n, task.n_features, task.k, self.rho)
         # Su et al. 2015, Eqs. 14 and 15.
-        refines = task.epsilon >= threshold
+        refines = task.epsilon >= threshold and _LEAST <= task.epsilon <= _MOST
         shares = rest.evenly(2) if refines else (rest,)
         found = self.first.on_grid(curator, task, n, shares[0], rng)
-        notes = (*found.notes, _reason(task, n, threshold))
+        chosen = "EUGkM, then one Lloyd step" if refines else "EUGkM alone"
+        notes = (*found.notes, f"{chosen}: {_reason(task, n, threshold)}")
         if not refines:
             return replace(found, notes=notes)
         points, sizes = lloyd_step(curator, found.points, shares[1], self.noise)
@@ -69,8 +74,7 @@ class Hybrid:
 
 def _reason(task: Task, n: float, threshold: float) -> str:
     most = "at most " if task.choose_k else ""
-    chosen = "EUGkM, then one Lloyd step" if task.epsilon >= threshold else "EUGkM alone"
     return (
-        f"{chosen}: a step pays from ε = {threshold:.3g} for {most}{task.k} clusters in about "
-        f"{n:,.0f} rows, and ε is {float(task.epsilon):.3g}"
+        f"a step pays from ε = {max(threshold, float(_LEAST)):.3g} to {_MOST:.3g} for "
+        f"{most}{task.k} clusters in about {n:,.0f} rows, and ε is {float(task.epsilon):.3g}"
     )

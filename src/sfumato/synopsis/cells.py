@@ -33,7 +33,8 @@ class GridCells:
         """Return the middles of a block of cells."""
         if len(self) * self.n_features <= _KEPT:
             return self._all[block]
-        return self._middles(np.arange(*block.indices(len(self))))
+        start, stop, _ = block.indices(len(self))
+        return self._between(start, stop)
 
     @property
     def n_features(self) -> int:
@@ -47,7 +48,9 @@ class GridCells:
 
     def take(self, numbers: Ints) -> LooseCells:
         """Some of the cells, by their numbers."""
-        return LooseCells(self._middles(numbers), self.widths)
+        head, tail = self._halves
+        rows, columns = np.divmod(numbers, len(tail))
+        return LooseCells(np.hstack([head[rows], tail[columns]]), self.widths)
 
     def to_dict(self) -> dict[str, Any]:
         """The grid as plain values."""
@@ -55,12 +58,22 @@ class GridCells:
 
     @cached_property
     def _all(self) -> Floats:
-        return self._middles(np.arange(len(self)))
+        return self._between(0, len(self))
 
-    def _middles(self, numbers: Ints) -> Floats:
-        steps = np.stack(np.unravel_index(numbers, self.shape), axis=1)
-        middles: Floats = (2 * steps + 1) / np.array(self.shape) - 1
-        return middles
+    @cached_property
+    def _halves(self) -> tuple[Floats, Floats]:
+        """The middles along the first axes and along the others: the rest is looking up."""
+        first = (self.n_features + 1) // 2
+        return _product(self.shape[:first]), _product(self.shape[first:])
+
+    def _between(self, start: int, stop: int) -> Floats:
+        head, tail = self._halves
+        first, last = start // len(tail), -(-stop // len(tail))
+        whole = np.empty((max(last - first, 0), len(tail), self.n_features))
+        whole[:, :, : head.shape[1]] = head[first:last, None]
+        whole[:, :, head.shape[1] :] = tail
+        skip = first * len(tail)
+        return whole.reshape(-1, self.n_features)[start - skip : stop - skip]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +120,14 @@ class LooseCells:
 
 
 Cells = GridCells | LooseCells
+
+
+def _product(shape: tuple[int, ...]) -> Floats:
+    """The middles of all cells of a grid; of no axes, one cell without coordinates."""
+    if not shape:
+        return np.empty((1, 0))
+    axes = np.meshgrid(*[(2 * np.arange(n) + 1) / n - 1 for n in shape], indexing="ij")
+    return np.stack(axes, axis=-1).reshape(-1, len(shape))
 
 
 def cells_from_dict(data: dict[str, Any]) -> Cells:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from sfumato.synopsis.cells import Cells, cut
 
 BLOCK = 2**17
 """Numbers worked on at a time."""
+
+# Up to so many points the weights, cells and pulls are worked out once.
+_KEPT = 2**16
 
 
 @dataclass(frozen=True)
@@ -36,12 +40,21 @@ class Mass:
 
     def blocks(self, most: int) -> Iterator[tuple[Floats, Floats]]:
         """Yield points and, in the rows of a second table, their weights, cells and pulls."""
+        small = len(self.weights) <= _KEPT
         for start in range(0, len(self.weights), most):
             part = slice(start, start + most)
-            points, weights = self.points[part], self.weights[part]
-            cells = np.ones(len(weights)) if self.cells is None else self.cells[part]
-            pulls = points * weights[:, None] if self.pulls is None else self.pulls[part]
-            yield points, np.vstack([weights, cells, pulls.T])
+            points = self.points[part]
+            yield points, self._table[:, part] if small else self._rows(points, part)
+
+    @cached_property
+    def _table(self) -> Floats:
+        return self._rows(self.points[:], slice(None))
+
+    def _rows(self, points: Floats, part: slice) -> Floats:
+        weights = self.weights[part]
+        cells = np.ones(len(weights)) if self.cells is None else self.cells[part]
+        pulls = points * weights[:, None] if self.pulls is None else self.pulls[part]
+        return np.vstack([weights, cells, pulls.T])
 
 
 def whole(cells: Cells, weights: Floats, noise_std: float) -> Mass:
@@ -64,7 +77,7 @@ def coarser(mass: Mass, most: int) -> Mass:
     for points, table in mass.blocks(BLOCK):
         slices = ((points + 1) * (per_axis / 2)).astype(np.int64)
         bins = np.clip(slices, 0, per_axis - 1) @ strides
-        for row, total in zip(np.vstack([table, points.T]), sums, strict=True):
+        for row, total in zip(np.vstack([table, points.T * table[1]]), sums, strict=True):
             total += np.bincount(bins, row, len(total))
     sums = sums[:, sums[1] > 0]
     weights, cells, pulls = sums[0], sums[1], sums[2 : 2 + n_features].T

@@ -21,11 +21,13 @@ _STEPS = 50
 _STILL = 1e-4
 
 # All starts take a few steps, the better ones go on, the best are improved by swaps.
-_FIRST_STEPS = 3
-_GO_ON = 8
+_FIRST_STEPS = 2
+_MORE_STEPS = 8
+_GO_ON = 5
 _BEST = 2
-_STEPS_AFTER_SWAP = 10
+_STEPS_AFTER_SWAP = 6
 _WORTH = 1e-3
+_SWAPPED = 2**24
 
 # Points per centre: below _SCARCE starts get lost, below _PLENTY the size of the cells shows.
 _SCARCE = 12
@@ -62,12 +64,12 @@ class Solver:
         levels = self._levels(k)
         starts = sphere_packings(n_starts, k, self._whole.n_features, rng) / REACH
         starts, costs = lloyd(levels[0], starts, steps=_FIRST_STEPS)
-        ends, costs = lloyd(levels[0], starts[costs.argsort()[:_GO_ON]])
+        ends, costs = lloyd(levels[0], starts[costs.argsort()[:_GO_ON]], steps=_MORE_STEPS)
         # Many starts end in the same place: of equal costs one is enough.
         _, best = np.unique(costs.round(9), return_index=True)
         swapped = [_improve(levels[0], ends[i], costs[i]) for i in best[:_BEST]]
         centers = min(swapped, key=lambda end: end[1])[0][None]
-        for mass in levels[1:]:
+        for mass in levels[1:] or levels:
             steps = int(np.clip(_POLISH / (len(mass.weights) * k), 5, _STEPS))
             centers, _ = lloyd(mass, centers, steps=steps)
         table = totals(levels[-1], centers)
@@ -81,15 +83,18 @@ class Solver:
             return [self._fine(_PLENTY * k), self._whole]
         if n_cells < _PLENTY * k:
             return [self._whole, self._fine(4 * _PLENTY * k)]
-        sums = [most for most in (max(_FEW, _PLENTY * k), _MANY) if 2 * most < n_cells]
-        return [*(self._coarse(most) for most in sums), self._whole]
+        levels = [self._whole]
+        for most in (_MANY, max(_FEW, _PLENTY * k)):
+            if 2 * most < len(levels[0].weights):
+                levels.insert(0, self._coarse(levels[0], most))
+        return levels
 
     def _fine(self, least: int) -> Mass:
         return finer(*self._released, least)
 
-    def _coarse(self, most: int) -> Mass:
+    def _coarse(self, mass: Mass, most: int) -> Mass:
         if most not in self._sums:
-            self._sums[most] = coarser(self._whole, most)
+            self._sums[most] = coarser(mass, most)
         return self._sums[most]
 
 
@@ -128,7 +133,8 @@ def totals(mass: Mass, centers: Floats) -> Floats:
         scores = points @ slopes
         scores += offsets
         labels = (scores.reshape(-1, starts, k).argmin(axis=2) + first).ravel()
-        for row, total in zip(np.repeat(table, starts, axis=1), out, strict=True):
+        rows = table if starts == 1 else np.repeat(table, starts, axis=1)
+        for row, total in zip(rows, out, strict=True):
             total += np.bincount(labels, row, len(flat))
     return np.moveaxis(out.reshape(-1, starts, k), 0, 2)
 
@@ -150,10 +156,13 @@ def _means(mass: Mass, table: Floats, centers: Floats) -> Floats:
 
 def _improve(mass: Mass, centers: Floats, cost: float) -> tuple[Floats, float]:
     """Put one centre elsewhere and let all settle, as long as that lowers the cost."""
-    if len(centers) == 1:
+    if len(centers) == 1 or len(centers) * len(mass.weights) > _SWAPPED:
         return centers, cost
     for _ in range(len(centers) + 10):
-        ends, costs = lloyd(mass, best_swaps(mass, centers), steps=_STEPS_AFTER_SWAP)
+        variants = best_swaps(mass, centers)
+        if not len(variants):
+            break
+        ends, costs = lloyd(mass, variants, steps=_STEPS_AFTER_SWAP)
         if costs.min() >= cost - _WORTH * abs(cost):
             break
         centers, cost = ends[costs.argmin()], float(costs.min())

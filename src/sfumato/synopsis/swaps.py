@@ -9,12 +9,14 @@ from sfumato.synopsis.mass import Mass
 
 _CANDIDATES = 128
 _VARIANTS = 3
+_HOPE = 0.05
 
 
 def best_swaps(mass: Mass, centers: Floats) -> Floats:
-    """Return the few most promising sets that differ from `centers` in one of them.
+    """Return the few most promising sets that differ from `centers` in one of them, if any are.
 
-    New places are points with much cost. The cost of a swap is that of moving no other centre.
+    New places are points with much cost. What a swap saves is told before any other centre moves,
+    so that one which costs a little more can still be worth it.
     """
     points, weights = mass.points[:], mass.weights
     gaps = _squared(points, centers)
@@ -33,6 +35,7 @@ def best_swaps(mass: Mass, centers: Floats) -> Floats:
     saved = ((first - kept) @ weights)[:, None] - lost
     away = saved.argmax(axis=1)
     best = saved.max(axis=1).argsort()[-_VARIANTS:]
+    best = best[saved[best, away[best]] > -_HOPE * abs(weights @ first)]
     variants = np.repeat(centers[None], len(best), axis=0)
     variants[np.arange(len(best)), away[best]] = points[places[best]]
     return variants
