@@ -44,9 +44,9 @@ class Size:
 
     runs: int = 20
     cheap_runs: int = 100
-    heat_runs: int = 3
-    theta_runs: int = 3
-    study_runs: int = 3
+    heat_runs: int = 20
+    theta_runs: int = 20
+    study_runs: int = 20
     epsilons: tuple[float, ...] = EPSILONS
     sides: tuple[int, ...] = SIDES
     thetas: tuple[float, ...] = THETAS

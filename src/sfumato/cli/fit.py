@@ -62,7 +62,9 @@ def run(request: Request, *, as_json: bool) -> None:
         model.fit(file, groups=request.groups)
     model.save(request.output)
     if as_json:
-        print_json({"written_to": str(request.output), **to_dict(model)})
+        # The synopsis has a number for each cell: it is in the file, not on the screen.
+        shown = {name: value for name, value in to_dict(model).items() if name != "synopsis"}
+        print_json({"written_to": str(request.output), **shown})
         return
     out = console()
     centers = "centre" if request.k == 1 else "centres"
