@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Literal, get_args
@@ -16,6 +16,9 @@ Ints = NDArray[np.int64]
 Lattice = NDArray[np.int16]
 
 NanPolicy = Literal["center", "drop"]
+
+Snap = Callable[[Floats, Floats, Floats, Lattice], None]
+"""Writes the lattice points of a block of cells, given the middle and the step of each."""
 
 REACH = 2**15 - 1
 """Lattice steps from the centre of a column to either of its bounds."""
@@ -84,29 +87,22 @@ class Box:
         kept = self.write_lattice(table, out)
         return out[kept] if self.nan == "drop" else out.reshape(values.shape)
 
-    def write_lattice(self, rows: NDArray[Any], out: Lattice) -> NDArray[np.bool_]:
+    def write_lattice(
+        self, rows: NDArray[Any], out: Lattice, snap: Snap | None = None
+    ) -> NDArray[np.bool_]:
         """Snap rows into `out`, one lattice row for each, and say which of them are kept."""
         if rows.shape != out.shape or rows.shape[1:] != (self.n_features,):
             raise ValueError(f"blocks of {self.n_features} columns are needed")
         kept = np.ones(len(rows), dtype=np.bool_)
         middle, step = _tiled(self)
-        scaled = np.empty_like(middle[: len(rows)])
         # No value may raise a warning, which a caller could turn into an exception.
         with np.errstate(all="ignore"):
             for start in range(0, len(rows), len(middle)):
                 block = slice(start, start + len(middle))
-                values = np.asarray(rows[block], dtype=np.float64)
-                n = len(values)
-                finite = np.isfinite(values)
-                np.subtract(values, middle[:n], out=scaled[:n])
-                np.divide(scaled[:n], step[:n], out=scaled[:n])
-                np.clip(scaled[:n], -REACH, REACH, out=scaled[:n])
-                np.rint(scaled[:n], out=scaled[:n])
-                if not finite.all():
-                    scaled[:n][~finite] = 0
-                    if self.nan == "drop":
-                        kept[block] = finite.all(axis=1)
-                out[block] = scaled[:n]
+                values = np.ascontiguousarray(rows[block], dtype=np.float64)
+                (snap or _snap)(values, middle[: len(values)], step[: len(values)], out[block])
+                if self.nan == "drop":
+                    kept[block] = np.isfinite(values).all(axis=1)
         return kept
 
     def to_cube(self, points: ArrayLike) -> Floats:
@@ -124,6 +120,17 @@ class Box:
         """Map lattice points, whole or not, back to the user's units."""
         values = np.asarray(points, dtype=np.float64) * self.step + self.middle
         return np.clip(values, self.lower, self.upper)
+
+
+def _snap(values: Floats, middle: Floats, step: Floats, out: Lattice) -> None:
+    scaled = values - middle
+    scaled /= step
+    np.clip(scaled, -REACH, REACH, out=scaled)
+    np.rint(scaled, out=scaled)
+    finite = np.isfinite(values)
+    if not finite.all():
+        scaled[~finite] = 0
+    out[:] = scaled
 
 
 @lru_cache(maxsize=8)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.box import REACH
+from sfumato.box import REACH, Box
 from sfumato.engines import kernels, kernels_numba, kernels_numpy
 
 BACKENDS = ["numpy", "numba"]
@@ -222,3 +222,25 @@ def test_squares_around_2_to_52_keep_their_exact_root(backend):
         v = row.astype(np.int64) + REACH
         length = isqrt(int((v * v).sum()) - 1) + 1
         np.testing.assert_array_equal(state[0, 1:], v * 2**25 // length)
+
+
+@pytest.mark.parametrize("nan", ["center", "drop"])
+@pytest.mark.parametrize("d", [1, 2, 3, 7, 3000])
+def test_both_snap_alike(d, nan):
+    rng = np.random.default_rng(d)
+    box = Box.of((-3, rng.uniform(1, 5, d)), d, nan)
+    rows = rng.uniform(-4, 6, (1 + 300_000 // d, d))
+    # Halfway between two points, beyond the bounds, and no numbers at all.
+    rows[::7] = box.middle + box.step * (rng.integers(-REACH, REACH, (1, d)) + 0.5)
+    odd = [np.nan, np.inf, -np.inf, 1e308, -1e308, -0.0, 5e-324]
+    rows[rng.integers(2, len(rows), 50), rng.integers(0, d, 50)] = rng.choice(odd, 50)
+    lattices = []
+    for backend in BACKENDS:
+        with kernels.use(backend):
+            out = np.empty(rows.shape, dtype=np.int16)
+            kept = kernels.write_lattice(box, rows, out)
+        np.testing.assert_array_equal(kept, np.isfinite(rows).all(axis=1) | (nan == "center"))
+        lattices.append(out)
+    np.testing.assert_array_equal(*lattices)
+    exact = (rows[1] - box.middle) / box.step
+    np.testing.assert_array_equal(lattices[0][1], np.clip([round(x) for x in exact], -REACH, REACH))

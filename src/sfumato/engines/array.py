@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, wait
 from functools import cache
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped, u
 from sfumato.box import Box, Ints, Lattice
 from sfumato.engines.base import Kernel
 from sfumato.engines.groups import codes_of, few_of_each, labels_of
-from sfumato.engines.kernels import hash_rows
+from sfumato.engines.kernels import hash_rows, write_lattice
 from sfumato.engines.sources import Blocks, Frame, source_of
 
 _Result = TypeVar("_Result")
@@ -123,7 +123,7 @@ def _read_frame(frame: Frame, box: Box, threads: int) -> tuple[Lattice, _Mask]:
 
     def work(spans: Iterator[slice]) -> None:
         for span in spans:
-            kept[span] = box.write_lattice(frame.read(span.start, span.stop), whole[span])
+            kept[span] = write_lattice(box, frame.read(span.start, span.stop), whole[span])
 
     _share(work, _spans(*whole.shape), threads)
     return whole, kept
@@ -134,7 +134,7 @@ def _read_blocks(source: Blocks, box: Box) -> tuple[Lattice, _Mask]:
     masks = [np.empty(0, dtype=np.bool_)]
     for block in source.open():
         blocks.append(np.empty((len(block), source.n_features), dtype=np.int16))
-        masks.append(box.write_lattice(block, blocks[-1]))
+        masks.append(write_lattice(box, block, blocks[-1]))
     kept = np.concatenate(masks)
     if source.n_rows not in (None, len(kept)):
         raise RuntimeError("the source did not yield the number of rows it had declared")
@@ -172,13 +172,24 @@ def _share(
             except IndexError:
                 return
 
-    helpers = min(threads, len(spans)) - 1
-    if helpers < 1:
-        return [work(taken())]
-    with ThreadPoolExecutor(helpers) as pool:
-        others = [pool.submit(work, taken()) for _ in range(helpers)]
+    futures: list[Future[_Result]] = [Future() for _ in range(min(threads, len(spans)) - 1)]
+    # A thread each: a pool takes longer to start and to end than a short pass to run.
+    for future in futures:
+        Thread(target=_settle, args=(future, work, taken())).start()
+    try:
         own = work(taken())
-        return [own, *(other.result() for other in others)]
+    finally:
+        wait(futures)
+    return [own, *(future.result() for future in futures)]
+
+
+def _settle(
+    future: Future[_Result], work: Callable[[Iterator[slice]], _Result], spans: Iterator[slice]
+) -> None:
+    try:
+        future.set_result(work(spans))
+    except BaseException as error:
+        future.set_exception(error)
 
 
 @cache

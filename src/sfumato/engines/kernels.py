@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from math import isqrt
-from typing import Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.box import REACH, Ints, Lattice
+from sfumato.box import REACH, Box, Ints, Lattice, Snap
 from sfumato.engines import kernels_numpy
 
 Hashes = NDArray[np.uint64]
@@ -42,6 +42,10 @@ _cells_seen = 0
 class Loops(Protocol):
     """The loops over one block of rows; `labels` are the numbers of the cells of its rows."""
 
+    @property
+    def snap(self) -> Snap | None:
+        """Writes the lattice points of a block, or None where the box's own way is as good."""
+
     def nearest(self, centers: Ints, most_rows: int) -> Label:
         """Prepare to label blocks of at most `most_rows` rows by their nearest centre."""
 
@@ -58,6 +62,11 @@ class Loops(Protocol):
         self, rows: Lattice, labels: Ints, centers: Ints, radius: int, state: Ints
     ) -> None:
         """Count and sum the rows of each cell, relative to its centre and shortened to `radius`."""
+
+
+def write_lattice(box: Box, rows: NDArray[Any], out: Lattice) -> NDArray[np.bool_]:
+    """Snap rows into `out`, one lattice row for each, and say which of them are kept."""
+    return box.write_lattice(rows, out, _loops(out).snap)
 
 
 def nearest_counts(rows: Lattice, centers: Ints, state: Ints) -> None:

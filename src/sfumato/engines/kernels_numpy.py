@@ -11,6 +11,9 @@ from sfumato.box import REACH, Floats, Ints, Lattice
 # Above this many columns one product with a matrix of zeros and ones beats a pass per column.
 _WIDE = 256
 
+# The box itself snaps with NumPy.
+snap = None
+
 
 def nearest(centers: Ints, most_rows: int) -> Callable[[Lattice], Ints]:
     """Prepare to label blocks of at most `most_rows` rows by their nearest centre."""

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from sfumato.box import REACH, Floats
 
-_HALVINGS = 12
-_FEW_HALVINGS = 7
+# The radius is found to 1/128 of the box's half width.
+_HALVINGS = 7
 _TRIES_PER_POINT = 20
 _FEW_TRIES = 4
 _MANY_FEATURES = 16
@@ -22,8 +22,7 @@ def sphere_packing(k: int, n_features: int, rng: np.random.Generator) -> Floats:
     The largest a for which placing succeeds is found by bisection (Su et al. 2015, §4.1.1). Where
     k²·d is too large to compare all pairs the points are uniformly random.
     """
-    halvings = _HALVINGS if n_features < _MANY_FEATURES else _FEW_HALVINGS
-    best, _ = _bisect(k, n_features, halvings, rng)
+    best, _ = _bisect(k, n_features, rng)
     return best * REACH
 
 
@@ -32,7 +31,7 @@ def sphere_packings(n: int, k: int, n_features: int, rng: np.random.Generator) -
 
     The radius of a set that fails is made smaller until it succeeds.
     """
-    _, radius = _bisect(k, n_features, _FEW_HALVINGS, rng)
+    _, radius = _bisect(k, n_features, rng)
     sets = rng.uniform(-1, 1, (n, k, n_features))
     left = np.arange(n if radius else 0)
     tries = _tries(k, n_features)
@@ -51,16 +50,14 @@ def _tries(k: int, n_features: int) -> int:
     return int(np.clip(_WORK / (k * k * n_features), 2, most)) * k
 
 
-def _bisect(
-    k: int, n_features: int, halvings: int, rng: np.random.Generator
-) -> tuple[Floats, float]:
+def _bisect(k: int, n_features: int, rng: np.random.Generator) -> tuple[Floats, float]:
     """Find a packing with the largest radius, and that radius: 0 where it is not searched for."""
     best = rng.uniform(-1, 1, (k, n_features))
     feasible, infeasible = 0.0, 1.0
     if k * k * n_features > _WORK:
         return best, feasible
     tries = _tries(k, n_features)
-    for _ in range(halvings):
+    for _ in range(_HALVINGS):
         radius = (feasible + infeasible) / 2
         points = _throw_darts(k, n_features, radius, tries, rng)
         if len(points) == k:
