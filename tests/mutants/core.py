@@ -1,6 +1,6 @@
 """Bugs planted in the first questions, samplers and methods."""
 
-from mutant import Mutant
+from tests.mutants.mutant import Mutant
 
 SENSITIVITY = "tests/laws/test_sensitivity.py"
 REPLAY = "tests/laws/test_replay.py"

@@ -22,7 +22,9 @@ pytestmark = pytest.mark.mutants
 
 # Every other file of this folder has a list of its own.
 LISTS = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in OURS)
-MUTANTS = {name: m for stem in LISTS for name, m in import_module(stem).MUTANTS.items()}
+MUTANTS = {
+    name: m for stem in LISTS for name, m in import_module(f"tests.mutants.{stem}").MUTANTS.items()
+}
 
 
 @pytest.mark.parametrize("name", MUTANTS)
