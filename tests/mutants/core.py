@@ -144,8 +144,8 @@ MUTANTS = {
     ),
     "clipped rows rounded to the nearest": Mutant(
         "engines/kernels_numpy.py",
-        "np.trunc(offsets[far] * radius",
-        "np.rint(offsets[far] * radius",
+        "np.trunc(offsets[far] * reach",
+        "np.rint(offsets[far] * reach",
         f"{SENSITIVITY}::test_one_row_moves_no_more_than_declared",
     ),
     "missing cells take a value from other rows": Mutant(

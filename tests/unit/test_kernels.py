@@ -11,7 +11,8 @@ from sfumato.box import REACH, Box
 from sfumato.engines import kernels, kernels_numba, kernels_numpy
 
 BACKENDS = ["numpy", "numba"]
-KINDS = ["totals", "counts", "clipped", "grid_counts", "grid_totals"]
+KINDS = ["totals", "counts", "clipped", "farther", "grid_counts", "grid_totals"]
+EDGES = [1, 2, 700, 32_767, 65_534, kernels.LONGEST]
 
 coordinates = st.one_of(
     st.sampled_from([-REACH, -REACH + 1, -1, 0, 1, REACH - 1, REACH]), st.integers(-REACH, REACH)
@@ -62,15 +63,32 @@ def cell(row, per_axis):
     return index
 
 
+def radii(radius, k):
+    """A radius for each of k cells, no two alike unless they are 0."""
+    return [radius * (j + 1) // k for j in range(k)]
+
+
 def oracle(kind, rows, centers, radius=1000, per_axis=3):
     rows, centers, d = integers(rows), integers(centers), rows.shape[1]
+    if kind == "farther":
+        return beyond(rows, centers)
     state = [[0] * (d + 1) for _ in range(per_axis**d if "grid" in kind else len(centers))]
     for row in rows:
         where = cell(row, per_axis) if "grid" in kind else label(row, centers)
-        values = clipped(row, centers[where], radius) if kind == "clipped" else row
+        limit = radii(radius, len(centers))[where] if kind == "clipped" else None
+        values = clipped(row, centers[where], limit) if kind == "clipped" else row
         state[where] = [a + b for a, b in zip(state[where], [1, *values], strict=True)]
     whole = np.array(state, dtype=np.int64)
     return whole[:, 0] if "counts" in kind else whole
+
+
+def beyond(rows, centers):
+    """Rows by the number of edges that they lie beyond."""
+    state = np.zeros(len(EDGES) + 1, dtype=np.int64)
+    for row in rows:
+        nearest = min(squared(row, center) for center in centers)
+        state[sum(nearest > edge**2 for edge in EDGES)] += 1
+    return state
 
 
 def run(kind, rows, centers, state, radius=1000, per_axis=3):
@@ -79,7 +97,9 @@ def run(kind, rows, centers, state, radius=1000, per_axis=3):
     elif kind == "counts":
         kernels.nearest_counts(rows, centers, state)
     elif kind == "clipped":
-        kernels.nearest_clipped(rows, centers, radius, state)
+        kernels.nearest_clipped(rows, centers, np.array(radii(radius, len(centers))), state)
+    elif kind == "farther":
+        kernels.nearest_farther(rows, centers, np.array(EDGES), state)
     elif kind == "grid_counts":
         kernels.grid_counts(rows, per_axis, state)
     else:
@@ -105,7 +125,7 @@ def test_every_cut_gives_the_integers_of_the_oracle(backend, kind, problem, radi
     np.testing.assert_array_equal(apart, expected)
 
 
-@pytest.mark.parametrize("kind", ["totals", "counts", "clipped"])
+@pytest.mark.parametrize("kind", ["totals", "counts", "clipped", "farther"])
 @pytest.mark.parametrize("k", [1, 2, 7])
 @pytest.mark.parametrize("d", [*range(-2, 3), 16, 256])
 def test_wide_rows(kind, k, d):
@@ -138,7 +158,7 @@ def test_backends_agree_over_many_blocks(shape):
         with kernels.use(backend):
             states[backend] = np.zeros((3, k, d + 1), dtype=np.int64)
             kernels.nearest_totals(rows, centers, states[backend][0])
-            kernels.nearest_clipped(rows, centers, 2, states[backend][1])
+            kernels.nearest_clipped(rows, centers, np.full(len(centers), 2), states[backend][1])
             kernels.nearest_counts(rows, centers, counts := np.zeros(k, dtype=np.int64))
             states[backend][2, :, 0] = counts
             labels = kernels.cells_of_nearest(rows, centers)
@@ -199,7 +219,8 @@ def test_no_clipped_row_is_longer_than_the_radius(backend):
         for radius in {0, 1, 2, 3, 181, root // 2, max(root - 1, 0), root, root + 1, 10**12}:
             state = np.zeros((1, len(v) + 1), dtype=np.int64)
             with kernels.use(backend):
-                kernels.nearest_clipped(row[np.newaxis], center[np.newaxis], radius, state)
+                limits = np.array([radius])
+                kernels.nearest_clipped(row[np.newaxis], center[np.newaxis], limits, state)
             u = [int(x) for x in state[0, 1:]]
             assert u == clipped(integers([row])[0], integers([center])[0], radius)
             assert sum(x * x for x in u) <= radius * radius
@@ -218,10 +239,13 @@ def test_squares_around_2_to_52_keep_their_exact_root(backend):
     rows[2, :2] = [REACH - 1, -REACH]
     for row in rows:
         state = np.zeros((1, d + 1), dtype=np.int64)
-        loops.add_clipped(row[np.newaxis], np.zeros(1, dtype=np.int64), centers, 2**25, state)
+        only, limits = np.zeros(1, dtype=np.int64), np.array([2**25])
+        loops.add_clipped(row[np.newaxis], only, centers, limits, state)
         v = row.astype(np.int64) + REACH
-        length = isqrt(int((v * v).sum()) - 1) + 1
+        square = int((v * v).sum())
+        length = isqrt(square - 1) + 1
         np.testing.assert_array_equal(state[0, 1:], v * 2**25 // length)
+        assert loops.squares(row[np.newaxis], only, centers).tolist() == [square]
 
 
 @pytest.mark.parametrize("nan", ["center", "drop"])

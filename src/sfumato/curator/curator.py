@@ -7,18 +7,19 @@ import numpy as np
 from sfumato.box import REACH, Ints
 from sfumato.budget import Account, Caps, Share
 from sfumato.curator import blocks as block_work
-from sfumato.curator.answers import Answer, CellTotals
+from sfumato.curator.answers import Answer, CellTotals, Tree
 from sfumato.curator.parts import Part, counts_part, joint_part, sums_part
 from sfumato.curator.questions import Cells, Counts, Question, Totals, check_question
 from sfumato.curator.scores import Score, check_score
 from sfumato.curator.selection import Selection
-from sfumato.curator.vault import Vault
+from sfumato.curator.thresholds import Thresholds
+from sfumato.curator.trees import Trees
 from sfumato.engines.base import Rows
 
-__all__ = ["Answer", "CellTotals", "Curator"]
+__all__ = ["Answer", "CellTotals", "Curator", "Tree"]
 
 
-class Curator(Vault):
+class Curator(Trees, Thresholds):
     """Answers questions about the rows of one dataset until its budget is used up.
 
     Parameters

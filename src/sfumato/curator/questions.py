@@ -7,17 +7,32 @@ budget, so that it can travel to wherever the rows are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isqrt
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
 from sfumato.box import REACH, Ints, Lattice
+from sfumato.curator.cells import CELLS, MAX_NUMBERS, Cells, Grid, Nearest
+from sfumato.curator.farther import Farther
 from sfumato.engines import kernels
 
-MAX_NUMBERS = 20_000_000
-"""The most integers that one answer may hold: 160 MB."""
+__all__ = [
+    "CELLS",
+    "MAX_NUMBERS",
+    "QUESTIONS",
+    "Cells",
+    "Counts",
+    "Farther",
+    "Grid",
+    "Nearest",
+    "Question",
+    "Sensitivity",
+    "Totals",
+    "check_question",
+]
 
 
 @dataclass(frozen=True)
@@ -30,83 +45,6 @@ class Sensitivity:
     def times(self, rows: int) -> Sensitivity:
         """The same for `rows` rows at once."""
         return Sensitivity(self.l1 * rows, self.l2_squared * rows * rows)
-
-
-@dataclass(frozen=True, eq=False)
-class Nearest:
-    """Each row belongs to its nearest centre, the first one where two are equally near.
-
-    Centres are rounded to the lattice, so that distances are exact integers and the cell of a row
-    does not depend on any other row.
-    """
-
-    centers: Ints
-
-    def __post_init__(self) -> None:
-        points = np.asarray(self.centers, dtype=np.float64)
-        if points.ndim != 2 or 0 in points.shape or not np.isfinite(points).all():
-            raise ValueError(f"centres must be finite and of shape (k, d), got {points.shape}")
-        lattice = np.clip(np.rint(points), -REACH, REACH).astype(np.int64)
-        lattice.flags.writeable = False
-        object.__setattr__(self, "centers", lattice)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Nearest) and np.array_equal(self.centers, other.centers)
-
-    def __hash__(self) -> int:
-        return hash(self.centers.tobytes())
-
-    def __str__(self) -> str:
-        return f"{self.n_cells} nearest-centre cells"
-
-    @property
-    def n_cells(self) -> int:
-        """Number of cells."""
-        return len(self.centers)
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return int(self.centers.shape[1])
-
-
-@dataclass(frozen=True)
-class Grid:
-    """`per_axis` equal slices along each of `n_features` columns."""
-
-    per_axis: int
-    n_features: int
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.per_axis <= 2 * REACH + 1 or self.n_features < 1:
-            raise ValueError(
-                f"a grid needs 1 to {2 * REACH + 1} slices on at least one axis, "
-                f"got {self.per_axis} on {self.n_features}"
-            )
-        if self.n_cells > MAX_NUMBERS:
-            raise ValueError(
-                f"a grid of {self.per_axis} slices in {self.n_features} dimensions has "
-                f"{self.n_cells:.3g} cells; at most {MAX_NUMBERS:,} fit: take fewer slices, or a "
-                "method that does not enumerate a grid"
-            )
-
-    def __str__(self) -> str:
-        return f"{self.n_cells} grid cells ({self.per_axis} a side)"
-
-    @property
-    def n_cells(self) -> int:
-        """Number of cells, empty ones included."""
-        return int(self.per_axis**self.n_features)
-
-    def centers(self) -> Any:  # noqa: ANN401
-        """The middle of every cell, in lattice units, in the order of the answer."""
-        middle = (np.arange(self.per_axis) + 0.5) * ((2 * REACH + 1) / self.per_axis)
-        axes = np.meshgrid(*[middle - REACH - 0.5] * self.n_features, indexing="ij")
-        return np.stack(axes, axis=-1).reshape(-1, self.n_features)
-
-
-Cells = Nearest | Grid
-CELLS = (Nearest, Grid)
 
 
 @dataclass(frozen=True)
@@ -141,33 +79,49 @@ class Counts:
 class Totals:
     """The count (column 0) and the coordinate sums (columns 1…d) of each cell, from one pass.
 
-    With a `radius` R a row enters as u, its difference to its centre shortened to at most R steps:
-    with v = row − centre, u = v if Σv² ≤ R², else u_i = sign(v_i)·⌊|v_i|·R/⌈√Σv²⌉⌋.
+    With a `radius` R, the same for all cells or one for each, a row enters as u, its difference to
+    its centre shortened to at most the R steps of its cell: with v = row − centre, u = v if
+    Σv² ≤ R², else u_i = sign(v_i)·⌊|v_i|·R/⌈√Σv²⌉⌋.
 
     Sensitivity: a row lies in one cell. Its coordinates are at most REACH, so the sums move by at
     most d·REACH in L1 and √d·REACH in L2, reached in a corner. With a radius Σu² ≤ R² exactly,
-    because every rounding is towards zero, so L2 ≤ R and L1 ≤ ⌊√d·R⌋ (Cauchy–Schwarz, integers).
-    The pair (u, 1) lies in the cylinder {‖u‖₂ ≤ R} × {1}; without a radius (x, REACH·1) lies in
-    the cube of side 2·REACH. The count's own sensitivity is that of `Counts`.
+    because every rounding is towards zero, so L2 ≤ R and L1 ≤ ⌊√d·R⌋ (Cauchy–Schwarz, integers),
+    with the largest R for the whole answer and with R_j for cell j.
+    The pair (u, 1) lies in the cylinder {‖u‖₂ ≤ R_j} × [−1, 1]; without a radius (x, REACH·1) lies
+    in the cube of side 2·REACH. The count's own sensitivity is that of `Counts`.
     """
 
     cells: Cells
-    radius: int | None = None
+    radius: int | tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.radius is None:
             return
         if not isinstance(self.cells, Nearest):
             raise ValueError("a radius needs cells with centres: ask about Nearest cells")
+        if type(self.radius) is not int:
+            object.__setattr__(self, "radius", _one_each(self.radius, self.cells.n_cells))
         widest = 2 * REACH * (isqrt(self.cells.n_features) + 1)
-        if type(self.radius) is not int or not 1 <= self.radius <= widest:
+        if not all(type(r) is int and 1 <= r <= widest for r in self.radii):
             raise ValueError(
                 f"a radius is a whole number of lattice steps from 1 to {widest}, got {self.radius}"
             )
 
     def __str__(self) -> str:
-        near = f" within {self.radius} steps" if self.radius is not None else ""
-        return f"sums of {self.cells}{near}"
+        if self.radius is None:
+            return f"sums of {self.cells}"
+        low, high = min(self.radii), max(self.radii)
+        near = f"{high}" if low == high else f"{low} to {high}"
+        return f"sums of {self.cells} within {near} steps"
+
+    @property
+    def radii(self) -> tuple[int, ...]:
+        """The radius of every cell, where there is one."""
+        if self.radius is None:
+            return ()
+        if isinstance(self.radius, int):
+            return (self.radius,) * self.cells.n_cells
+        return self.radius
 
     @property
     def n_features(self) -> int:
@@ -179,7 +133,14 @@ class Totals:
         d = self.n_features
         if self.radius is None:
             return Sensitivity(d * REACH, d * REACH * REACH)
-        return Sensitivity(isqrt(d * self.radius * self.radius), self.radius * self.radius)
+        return self._within(max(self.radii))
+
+    def sensitivities(self) -> tuple[Sensitivity, ...]:
+        """What one row can change in the sums of each cell, where cells have radii."""
+        return tuple(self._within(r) for r in self.radii)
+
+    def _within(self, radius: int) -> Sensitivity:
+        return Sensitivity(isqrt(self.n_features * radius * radius), radius * radius)
 
     def empty(self) -> Ints:
         """Zero for every count and sum."""
@@ -192,7 +153,16 @@ class Totals:
         elif self.radius is None:
             kernels.nearest_totals(rows, self.cells.centers, state)
         else:
-            kernels.nearest_clipped(rows, self.cells.centers, self.radius, state)
+            radii = np.array(self.radii, dtype=np.int64)
+            kernels.nearest_clipped(rows, self.cells.centers, radii, state)
+
+
+def _one_each(radii: object, n_cells: int) -> tuple[object, ...]:
+    """Radii as plain integers, where they are whole numbers, one for each cell."""
+    given = radii if isinstance(radii, Sequence | np.ndarray) else (radii,)
+    if len(given) != n_cells and given is radii:
+        raise ValueError(f"{len(given)} radii were given for {n_cells} cells: give one for each")
+    return tuple(int(r) if isinstance(r, np.integer) else r for r in given)
 
 
 Question = Counts | Totals

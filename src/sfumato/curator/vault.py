@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 from sfumato.box import Box, Ints, NanPolicy
 from sfumato.budget import Entry, Ledger, Share
+from sfumato.curator.crossing import Crossing
 from sfumato.curator.mechanisms import Mechanism
 from sfumato.curator.noise import Noise, SecureNoise
+from sfumato.curator.projection import Projection
 from sfumato.curator.selection import Selection
+from sfumato.curator.splits import Bits, Splits
 from sfumato.engines.base import Rows
 from sfumato.engines.opening import rows_of
+from sfumato.engines.viewed import ViewedRows
 from sfumato.guarantee import neighbours_of
 from sfumato.parameters import check_delta, check_epsilon, check_whole
 
@@ -22,7 +26,8 @@ class Vault:
     """One dataset with its bounds, its budget and its noise; see `Curator`.
 
     Guarantee: rows are reached through `_pay` alone, which charges first. Noise is drawn through
-    `_perturb` and `_select` alone, for laws whose scales were fixed before the rows were read.
+    `_perturb`, `_select`, `_splits` and `_cross` alone, for laws whose scales were fixed before the
+    rows were read.
     """
 
     def __init__(
@@ -50,6 +55,8 @@ class Vault:
         # The rows say how many of them a neighbour can take away, however they were opened.
         self._rows_per_neighbour = self.__rows.max_rows_per_group or 1
         self.neighbours = neighbours_of(self.__rows.max_rows_per_group)
+        # Rows of some views are known to lie in a ball of radius REACH.
+        self._in_ball = False
 
     def __repr__(self) -> str:
         epsilon, delta = (float(x) for x in self.ledger.left)
@@ -81,9 +88,24 @@ class Vault:
         account.record(positions)
         return result
 
+    def _seen_through(self, projection: Projection) -> Self:
+        """Return this vault once more, not a copy: all it holds is shared but its view of rows."""
+        view = object.__new__(type(self))
+        vars(view).update(vars(self))
+        view.__rows = ViewedRows(self.__rows, self.box, projection)
+        view.box = projection.box(self.box.nan)
+        view._in_ball = projection.ball
+        return view
+
     def _perturb(self, mechanism: Mechanism, exact: Ints) -> Ints:
         noise: Ints = mechanism.draw(self.__noise, exact.shape)
         return exact + noise
 
     def _select(self, selection: Selection, scores: Any) -> int:  # noqa: ANN401
         return selection.draw(self.__noise, scores)
+
+    def _splits(self, law: Splits, biased: Ints) -> Bits:
+        return law.draw(self.__noise, biased)
+
+    def _cross(self, crossing: Crossing, counts: Ints) -> int:
+        return crossing.draw(self.__noise, counts)

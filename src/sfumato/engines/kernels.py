@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.box import REACH, Box, Ints, Lattice, Snap
 from sfumato.engines import kernels_numpy
+from sfumato.engines.kernels_tree import Table
 
 Hashes = NDArray[np.uint64]
 Label = Callable[[Lattice], Ints]
@@ -59,9 +60,15 @@ class Loops(Protocol):
         """Count and sum the rows of each cell."""
 
     def add_clipped(
-        self, rows: Lattice, labels: Ints, centers: Ints, radius: int, state: Ints
+        self, rows: Lattice, labels: Ints, centers: Ints, radii: Ints, state: Ints
     ) -> None:
-        """Count and sum the rows of each cell, relative to its centre and shortened to `radius`."""
+        """Count and sum the rows of each cell, relative to its centre, shortened to its radius."""
+
+    def squares(self, rows: Lattice, labels: Ints, centers: Ints) -> Ints:
+        """Squared distance of each row to the centre of its cell."""
+
+    def add_branches(self, rows: Lattice, nodes: Table, cuts: Table, state: Ints) -> None:
+        """Count the rows of each box below each open node of a tree."""
 
 
 def write_lattice(box: Box, rows: NDArray[Any], out: Lattice) -> NDArray[np.bool_]:
@@ -83,15 +90,27 @@ def nearest_totals(rows: Lattice, centers: Ints, state: Ints) -> None:
         loops.add_totals(block, labels, state)
 
 
-def nearest_clipped(rows: Lattice, centers: Ints, radius: int, state: Ints) -> None:
-    """Count and sum the differences v = row − nearest centre, each at most `radius` long.
+def nearest_clipped(rows: Lattice, centers: Ints, radii: Ints, state: Ints) -> None:
+    """Count and sum the differences v = row − nearest centre, none longer than its cell's radius R.
 
-    A difference of squared length S > radius² enters as sign(v_i)·⌊|v_i|·radius / ⌈√S⌉⌋.
+    A difference of squared length S > R² enters as sign(v_i)·⌊|v_i|·R / ⌈√S⌉⌋.
     """
     loops = _loops(rows)
-    radius = min(radius, LONGEST)
+    radii = np.minimum(radii, LONGEST)
     for block, labels in _by_nearest(loops, rows, centers):
-        loops.add_clipped(block, labels, centers, radius, state)
+        loops.add_clipped(block, labels, centers, radii, state)
+
+
+def nearest_farther(rows: Lattice, centers: Ints, edges: Ints, state: Ints) -> None:
+    """Count the rows by how many of the ascending `edges` are less than their distance.
+
+    `state` has one number more than there are edges. Squares are compared: nothing is rounded.
+    """
+    loops = _loops(rows)
+    limits = np.square(edges)
+    for block, labels in _by_nearest(loops, rows, centers):
+        passed = np.searchsorted(limits, loops.squares(block, labels, centers))
+        loops.add_counts(passed, state)
 
 
 def grid_counts(rows: Lattice, per_axis: int, state: Ints) -> None:
@@ -106,6 +125,13 @@ def grid_totals(rows: Lattice, per_axis: int, state: Ints) -> None:
     loops = _loops(rows)
     for block in _blocks(rows, 1):
         loops.add_totals(block, loops.grid(block, per_axis), state)
+
+
+def branch_counts(rows: Lattice, nodes: Table, cuts: Table, state: Ints) -> None:
+    """Count the rows of each box below each open node of a tree; see `kernels_tree`."""
+    loops = _loops(rows)
+    for block in _blocks(rows, 8):
+        loops.add_branches(block, nodes, cuts, state)
 
 
 def cells_of_nearest(rows: Lattice, centers: Ints) -> Ints:

@@ -12,6 +12,7 @@ import numpy as np
 from numba import float64, int64, njit, types
 
 from sfumato.box import REACH, Floats, Ints, Lattice
+from sfumato.engines.kernels_tree import CLOSED, OPEN, Table
 
 _Loop = TypeVar("_Loop", bound=Callable[..., None])
 
@@ -27,6 +28,8 @@ _LABELS = types.Array(int64, 1, "C", readonly=True)
 _POINTS = types.Array(int64, 2, "C", readonly=True)
 _VECTOR = types.Array(float64, 1, "C", readonly=True)
 _MATRIX = types.Array(float64, 2, "C", readonly=True)
+_NODES = types.Array(types.int32, 2, "C", readonly=True)
+_CUTS = types.Array(types.int32, 3, "C", readonly=True)
 
 # Cells whose middles and steps stay in the fastest cache.
 _TILE = 2**11
@@ -185,11 +188,12 @@ def add_totals(rows: Lattice, labels: Ints, state: Ints) -> None:
             state[cell, j + 1] += rows[i, j]
 
 
-@_compiled(_ROWS, _LABELS, _POINTS, int64, int64[:, ::1])
-def add_clipped(rows: Lattice, labels: Ints, centers: Ints, radius: int, state: Ints) -> None:
-    """Count and sum the rows of each cell, relative to its centre and shortened to `radius`."""
+@_compiled(_ROWS, _LABELS, _POINTS, _LABELS, int64[:, ::1])
+def add_clipped(rows: Lattice, labels: Ints, centers: Ints, radii: Ints, state: Ints) -> None:
+    """Count and sum the rows of each cell, relative to its centre, shortened to its radius."""
     for i in range(len(rows)):
         cell = labels[i]
+        radius = radii[cell]
         square = 0
         for j in range(rows.shape[1]):
             offset = rows[i, j] - centers[cell, j]
@@ -205,3 +209,38 @@ def add_clipped(rows: Lattice, labels: Ints, centers: Ints, radius: int, state: 
         for j in range(rows.shape[1]):
             offset = rows[i, j] - centers[cell, j]
             state[cell, j + 1] += np.int64(np.float64(offset * radius) / np.float64(length))
+
+
+def squares(rows: Lattice, labels: Ints, centers: Ints) -> Ints:
+    """Squared distance of each row to the centre of its cell."""
+    found = np.empty(len(rows), dtype=np.int64)
+    _squares(rows, labels, centers, found)
+    return found
+
+
+@_compiled(_ROWS, _LABELS, _POINTS, int64[::1])
+def _squares(rows: Lattice, labels: Ints, centers: Ints, found: Ints) -> None:
+    for i in range(len(rows)):
+        cell = labels[i]
+        square = 0
+        for j in range(rows.shape[1]):
+            offset = rows[i, j] - centers[cell, j]
+            square += offset * offset
+        found[i] = square
+
+
+@_compiled(_ROWS, _NODES, _CUTS, int64[:, ::1])
+def add_branches(rows: Lattice, nodes: Table, cuts: Table, state: Ints) -> None:
+    """Count the rows of each box below each open node of a tree."""
+    width = state.shape[1]
+    for i in range(len(rows)):
+        node, child = np.int64(0), np.int64(nodes[0, 2])
+        while child >= 0:
+            node = child + (rows[i, nodes[node, 0]] > nodes[node, 1])
+            child = np.int64(nodes[node, 2])
+        if child == CLOSED:
+            continue
+        top, place = OPEN - child, np.int64(1)
+        while place < width:
+            place = 2 * place + (rows[i, cuts[top, place - 1, 0]] > cuts[top, place - 1, 1])
+        state[top, place - width] += 1

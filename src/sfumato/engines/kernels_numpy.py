@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sfumato.box import REACH, Floats, Ints, Lattice
+from sfumato.engines.kernels_tree import add_branches as add_branches
 
 # Above this many columns one product with a matrix of zeros and ones beats a pass per column.
 _WIDE = 256
@@ -58,17 +59,32 @@ def add_totals(rows: Lattice, labels: Ints, state: Ints) -> None:
     _add_sums(rows, labels, state[:, 1:])
 
 
-def add_clipped(rows: Lattice, labels: Ints, centers: Ints, radius: int, state: Ints) -> None:
-    """Count and sum the rows of each cell, relative to its centre and shortened to `radius`."""
+def add_clipped(rows: Lattice, labels: Ints, centers: Ints, radii: Ints, state: Ints) -> None:
+    """Count and sum the rows of each cell, relative to its centre, shortened to its radius."""
     np.add.at(state[:, 0], labels, 1)
-    offsets = rows - centers[labels].astype(np.float64)
-    squares = np.einsum("ij,ij->i", offsets, offsets)
-    far = squares > radius * radius
-    lengths = np.ceil(np.sqrt(squares[far]))
-    lengths -= np.square(lengths - 1) >= squares[far]
-    lengths += np.square(lengths) < squares[far]
-    offsets[far] = np.trunc(offsets[far] * radius / lengths[:, np.newaxis])
+    offsets = _offsets(rows, labels, centers)
+    square = np.einsum("ij,ij->i", offsets, offsets)
+    far = square > np.square(radii)[labels]
+    lengths = np.ceil(np.sqrt(square[far]))
+    lengths -= np.square(lengths - 1) >= square[far]
+    lengths += np.square(lengths) < square[far]
+    reach = radii[labels[far]]
+    offsets[far] = np.trunc(offsets[far] * reach[:, np.newaxis] / lengths[:, np.newaxis])
     _add_sums(offsets, labels, state[:, 1:])
+
+
+def squares(rows: Lattice, labels: Ints, centers: Ints) -> Ints:
+    """Squared distance of each row to the centre of its cell."""
+    offsets = _offsets(rows, labels, centers)
+    found: Ints = np.einsum("ij,ij->i", offsets, offsets).astype(np.int64)
+    return found
+
+
+def _offsets(rows: Lattice, labels: Ints, centers: Ints) -> Floats:
+    # One new array of this size, not three: fresh memory takes longer than the arithmetic.
+    offsets = centers.astype(np.float64)[labels]
+    np.subtract(rows, offsets, out=offsets)
+    return offsets
 
 
 def _add_sums(values: Lattice | Floats, labels: Ints, sums: Ints) -> None:

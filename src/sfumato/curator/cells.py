@@ -1,0 +1,90 @@
+"""Public partitions of the lattice: what the curator's questions are about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.box import REACH, Ints
+
+MAX_NUMBERS = 20_000_000
+"""The most integers that one answer may hold: 160 MB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """Each row belongs to its nearest centre, the first one where two are equally near.
+
+    Centres are rounded to the lattice, so that distances are exact integers and the cell of a row
+    does not depend on any other row.
+    """
+
+    centers: Ints
+
+    def __post_init__(self) -> None:
+        points = np.asarray(self.centers, dtype=np.float64)
+        if points.ndim != 2 or 0 in points.shape or not np.isfinite(points).all():
+            raise ValueError(f"centres must be finite and of shape (k, d), got {points.shape}")
+        lattice = np.clip(np.rint(points), -REACH, REACH).astype(np.int64)
+        lattice.flags.writeable = False
+        object.__setattr__(self, "centers", lattice)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Nearest) and np.array_equal(self.centers, other.centers)
+
+    def __hash__(self) -> int:
+        return hash(self.centers.tobytes())
+
+    def __str__(self) -> str:
+        return f"{self.n_cells} nearest-centre cells"
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return len(self.centers)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.centers.shape[1])
+
+
+@dataclass(frozen=True)
+class Grid:
+    """`per_axis` equal slices along each of `n_features` columns."""
+
+    per_axis: int
+    n_features: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.per_axis <= 2 * REACH + 1 or self.n_features < 1:
+            raise ValueError(
+                f"a grid needs 1 to {2 * REACH + 1} slices on at least one axis, "
+                f"got {self.per_axis} on {self.n_features}"
+            )
+        if self.n_cells > MAX_NUMBERS:
+            raise ValueError(
+                f"a grid of {self.per_axis} slices in {self.n_features} dimensions has "
+                f"{self.n_cells:.3g} cells; at most {MAX_NUMBERS:,} fit: take fewer slices, or a "
+                "method that does not enumerate a grid"
+            )
+
+    def __str__(self) -> str:
+        return f"{self.n_cells} grid cells ({self.per_axis} a side)"
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells, empty ones included."""
+        return int(self.per_axis**self.n_features)
+
+    def centers(self) -> Any:  # noqa: ANN401
+        """The middle of every cell, in lattice units, in the order of the answer."""
+        middle = (np.arange(self.per_axis) + 0.5) * ((2 * REACH + 1) / self.per_axis)
+        axes = np.meshgrid(*[middle - REACH - 0.5] * self.n_features, indexing="ij")
+        return np.stack(axes, axis=-1).reshape(-1, self.n_features)
+
+
+Cells = Nearest | Grid
+CELLS = (Nearest, Grid)
