@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod, sqrt
+from typing import Literal
+
+import numpy as np
 
 from sfumato.box import REACH, Ints
 from sfumato.budget import Share
 from sfumato.curator import noise as laws
+from sfumato.curator.knorm import Ball, Cylinder, Shape, one_scale_per_line
 from sfumato.curator.questions import Sensitivity
 from sfumato.gdp import root_above
 
-Shape = tuple[int, ...]
+__all__ = [
+    "Ball",
+    "Cube",
+    "Cylinder",
+    "Gaussian",
+    "Laplace",
+    "Lines",
+    "Mechanism",
+    "Shape",
+    "independent",
+]
 
 
 @dataclass(frozen=True)
@@ -113,7 +128,65 @@ class Cube:
         return noise.cube(self.scale, *shape)
 
 
-Mechanism = Laplace | Gaussian | Cube
+@dataclass(frozen=True)
+class Lines:
+    """Noise on every integer on its own, with a scale for each line of an answer.
+
+    Guarantee: with Laplace noise, ε-DP for an answer of which one neighbour moves the lines by at
+    most ε in all, line j measured by its L1 norm / scales[j]; with Gaussian noise, μ-GDP if the
+    squares of L2 norm / scales[j] add up to at most μ².
+    """
+
+    law: Literal["laplace", "gaussian"]
+    scales: tuple[Fraction, ...]
+
+    @classmethod
+    def fitting(cls, share: Share, sensitivities: Sequence[Sensitivity]) -> Lines:
+        """Calibrate to a share, for neighbours that move one line j by sensitivities[j]."""
+        scales = tuple(independent(share, one).scale for one in sensitivities)
+        return cls("laplace" if share.kind == "pure" else "gaussian", scales)
+
+    @property
+    def scale(self) -> Fraction:
+        """The largest scale."""
+        return max(self.scales)
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of one integer of the widest line."""
+        return self._alone(self.scale).std
+
+    def check(self, shape: Shape) -> None:
+        """Refuse, before any charge, scales that cannot be drawn."""
+        one_scale_per_line(self.scales, shape)
+        for scale in self._lines_by_scale():
+            self._alone(scale).check(shape)
+
+    def slack(self, shape: Shape) -> float:
+        """Proven distance of the sampler to its law, for one answer."""
+        return sum(
+            self._alone(scale).slack((len(lines), *shape[1:]))
+            for scale, lines in self._lines_by_scale().items()
+        )
+
+    def draw(self, noise: laws.Noise, shape: Shape) -> Ints:
+        """Draw noise for an answer of this shape."""
+        drawn = np.empty(shape, np.int64)
+        for scale, lines in self._lines_by_scale().items():
+            drawn[lines] = self._alone(scale).draw(noise, (len(lines), *shape[1:]))
+        return drawn
+
+    def _alone(self, scale: Fraction) -> Laplace | Gaussian:
+        return Laplace(scale) if self.law == "laplace" else Gaussian(scale)
+
+    def _lines_by_scale(self) -> dict[Fraction, list[int]]:
+        found: dict[Fraction, list[int]] = {}
+        for line, scale in enumerate(self.scales):
+            found.setdefault(scale, []).append(line)
+        return found
+
+
+Mechanism = Laplace | Gaussian | Cube | Ball | Cylinder | Lines
 
 
 def independent(share: Share, sensitivity: Sensitivity) -> Laplace | Gaussian:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import count
 from typing import Protocol
@@ -10,21 +11,34 @@ from typing import Protocol
 import numpy as np
 
 from sfumato.box import Ints
-from sfumato.curator import samplers
+from sfumato.curator import rounded, samplers
+from sfumato.curator.rounded import MAX_ROUND_DIM, check_ball, check_cylinder
 from sfumato.curator.samplers import MAX_DIM, MAX_SCALE, check_cube, check_scale
-from sfumato.curator.slack import cube_slack, gaussian_slack, laplace_slack, selection_slack
+from sfumato.curator.slack import (
+    ball_slack,
+    cube_slack,
+    cylinder_slack,
+    gaussian_slack,
+    laplace_slack,
+    selection_slack,
+)
 from sfumato.curator.stream import Stream
 
 __all__ = [
     "MAX_DIM",
+    "MAX_ROUND_DIM",
     "MAX_SCALE",
     "NoNoise",
     "Noise",
     "ReplayedNoise",
     "SecureNoise",
+    "ball_slack",
+    "check_ball",
     "check_cube",
+    "check_cylinder",
     "check_scale",
     "cube_slack",
+    "cylinder_slack",
     "gaussian_slack",
     "laplace_slack",
     "selection_slack",
@@ -50,9 +64,15 @@ class Noise(Protocol):
     def cube(self, scale: Fraction, rows: int, dim: int) -> Ints:
         """Draw rows of integers with P(z) proportional to exp(-max|z_i| / scale)."""
 
+    def ball(self, scale: Fraction, rows: int, dim: int) -> Ints:
+        """Draw rows of the nearest integers to a density exp(-|z|_2 / scale)."""
+
+    def cylinder(self, scales: Sequence[Fraction], height: Fraction, dim: int) -> Ints:
+        """Draw lines (b, a), nearest to a density exp(-max(|a|_2 / scales[j], |b| / height))."""
+
 
 class _Drawn:
-    """The three laws, each call on a stream of its own."""
+    """The five laws, each call on a stream of its own."""
 
     def stream(self) -> Stream:
         """Return new random bits for one mechanism call."""
@@ -78,6 +98,20 @@ class _Drawn:
         Guarantee: `samplers.cube`, within `cube_slack(scale, rows, dim)`.
         """
         return samplers.cube(self.stream(), scale, rows, dim)
+
+    def ball(self, scale: Fraction, rows: int, dim: int) -> Ints:
+        """Draw rows of the nearest integers to a density exp(-|z|_2 / scale).
+
+        Guarantee: `rounded.ball`, within `ball_slack(rows, dim)`.
+        """
+        return rounded.ball(self.stream(), scale, rows, dim)
+
+    def cylinder(self, scales: Sequence[Fraction], height: Fraction, dim: int) -> Ints:
+        """Draw lines (b, a), nearest to a density exp(-max(|a|_2 / scales[j], |b| / height)).
+
+        Guarantee: `rounded.cylinder`, within `cylinder_slack(len(scales), dim)`.
+        """
+        return rounded.cylinder(self.stream(), scales, height, dim)
 
 
 class SecureNoise(_Drawn):
@@ -133,3 +167,13 @@ class NoNoise:
         """Return zeros for a scale and a dimension that could be drawn."""
         check_cube(scale, dim)
         return np.zeros((rows, dim), np.int64)
+
+    def ball(self, scale: Fraction, rows: int, dim: int) -> Ints:
+        """Return zeros for a scale and a dimension that could be drawn."""
+        check_ball(scale, dim)
+        return np.zeros((rows, dim), np.int64)
+
+    def cylinder(self, scales: Sequence[Fraction], height: Fraction, dim: int) -> Ints:
+        """Return zeros for scales and a dimension that could be drawn."""
+        check_cylinder(scales, height, dim)
+        return np.zeros((len(scales), dim + 1), np.int64)

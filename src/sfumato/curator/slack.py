@@ -42,6 +42,18 @@ def cube_slack(scale: Fraction, rows: int, dim: int) -> float:
     return rows * (dim + 1) * tries * _GEOMETRIC + rows * dim * _UNSETTLED + _counter_mode(blocks)
 
 
+def ball_slack(rows: int, dim: int) -> float:
+    """Bound the distance of `rows` rows of rounded ball noise from their law."""
+    # A row takes at most 2 dim + 3 uniform numbers: half a block each in order and, where it is
+    # settled, two more.
+    return rows * _UNSETTLED + _counter_mode(3.0 * rows * (2 * dim + 3))
+
+
+def cylinder_slack(lines: int, dim: int) -> float:
+    """Bound the distance of `lines` lines of a count and `dim` sums from their law."""
+    return lines * _UNSETTLED + _counter_mode(3.0 * lines * (2 * dim + 5))
+
+
 def selection_slack(candidates: int) -> float:
     """Bound the distance of one selection among `candidates` from its law."""
     return (candidates + 1) * _UNSETTLED + _counter_mode(3.0 * (candidates + 1))
