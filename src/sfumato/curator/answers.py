@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sfumato.box import Floats
+from sfumato.box import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -28,3 +28,27 @@ class CellTotals:
         if self.counts is None:
             raise ValueError("the counts of these cells were not bought")
         return self.counts
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The leaves of a tree of boxes, the shallow ones first; together they are its domain.
+
+    Boxes are lattice points, `lower` to `upper` inclusive, of shape (leaves, columns).
+    """
+
+    lower: Ints
+    upper: Ints
+    depths: Ints
+    counts: Answer
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+    def centers(self) -> Floats:
+        """The middle of every leaf, in lattice units."""
+        return (self.lower + self.upper) / 2
+
+    def halves(self) -> Floats:
+        """Half the width of every side of every leaf; a lattice point is one unit wide."""
+        return (self.upper - self.lower + 1) / 2

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sfumato.box import REACH, Ints
 from sfumato.budget import Account, Caps, Share
 from sfumato.curator import blocks as block_work
 from sfumato.curator.answers import Answer, CellTotals, Tree
+from sfumato.curator.moments import Moments
 from sfumato.curator.parts import Part, counts_part, joint_part, sums_part
 from sfumato.curator.questions import Cells, Counts, Question, Totals, check_question
 from sfumato.curator.scores import Score, check_score
 from sfumato.curator.selection import Selection
 from sfumato.curator.thresholds import Thresholds
 from sfumato.curator.trees import Trees
+from sfumato.curator.views import Views
 from sfumato.engines.base import Rows
 
 __all__ = ["Answer", "CellTotals", "Curator", "Tree"]
 
 
-class Curator(Trees, Thresholds):
+class Curator(Trees, Thresholds, Moments, Views):
     """Answers questions about the rows of one dataset until its budget is used up.
 
     Parameters
@@ -66,19 +70,23 @@ class Curator(Trees, Thresholds):
         *,
         share: Share,
         counts: Share | None = None,
-        radius: int | None = None,
+        radius: int | Sequence[int] | None = None,
         joint: bool = False,
     ) -> CellTotals:
         """Release the coordinate sums of each cell, in lattice steps, and its count if asked.
 
-        `counts` buys the counts of the same cells from the same pass over the rows. With `radius`
-        rows enter relative to their centre, shortened to that many steps. `joint=True` buys sums
-        and counts together from one pure share, with cube noise on (REACH·count, sums).
+        `counts` buys the counts of the same cells from the same pass over the rows. With `radius`,
+        one for all cells or one for each, rows enter relative to their centre, shortened to that
+        many steps. The deviation stated is that of the widest cell, the others' is in proportion.
+        `joint=True` buys sums and counts together from one pure share, with cylinder noise on
+        (count, sums) or, without a radius, cube noise on (REACH·count, sums).
 
-        Sensitivity: see `Totals`; (REACH·count, sums) moves by REACH in the largest entry.
-        Guarantee: as `counts`, each part for its own share; cube noise is ε-DP for its one share.
+        Sensitivity: see `Totals`; (REACH·count, sums) moves by REACH in the largest entry, and with
+        a radius (count, sums) of cell j by 1 and, in L2, by R_j.
+        Guarantee: as `counts`, each part for its own share, with the scale of cell j fitted to R_j;
+        cube noise and cylinder noise are ε-DP for their one share.
         """
-        question = Totals(cells, radius)
+        question = Totals(cells, radius if isinstance(radius, int | None) else tuple(radius))
         check_question(question, self.box.n_features)
         self._check(share, *([counts] if counts is not None else []))
         if joint:
@@ -90,11 +98,12 @@ class Curator(Trees, Thresholds):
         return CellTotals(answers[0], _flat(answers[1]) if counts is not None else None)
 
     def _joint(self, question: Totals, share: Share, counts: Share | None) -> CellTotals:
-        if share.kind != "pure" or counts is not None or question.radius is not None:
-            raise ValueError("joint counts and sums take one pure share, and no radius")
-        part = joint_part(question, share, self._rows_per_neighbour, self.box)
-        values, std = self._release(question, part)[0].values, part.std
-        return CellTotals(Answer(values[:, 1:], std), Answer(values[:, 0] / REACH, std / REACH))
+        if share.kind != "pure" or counts is not None:
+            raise ValueError("joint counts and sums take one pure share")
+        part, count_std = joint_part(question, share, self._rows_per_neighbour, self.box)
+        values = self._release(question, part)[0].values
+        rows = values[:, 0] / (REACH if question.radius is None else 1)
+        return CellTotals(Answer(values[:, 1:], part.std), Answer(rows, count_std))
 
     def choose(self, score: Score, *, share: Share, picks: int = 1) -> list[int]:
         """Select `picks` candidates one after another, without putting them back.
