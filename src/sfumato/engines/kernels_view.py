@@ -1,0 +1,80 @@
+"""Rows seen through a public linear map, exactly: docs/proofs/view.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.box import REACH, Floats, Ints, Lattice
+
+# Cells of a block, before and after the map: its buffers stay in the cache.
+_BLOCK_CELLS = 2**17
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A matrix over 2^shift as floats, ready to be multiplied; both are exact.
+
+    With `columns` every coordinate looks at one column only, and `matrix` holds its factor.
+    """
+
+    matrix: Floats
+    constant: Floats
+    columns: Ints | None
+    ball: bool
+
+    @classmethod
+    def of(cls, matrix: Ints, offset: Ints, shift: int, *, ball: bool) -> Weights:
+        """Prepare y = trunc(matrix @ (x − offset) / 2^shift)."""
+        scale = 2.0**-shift
+        constant = (matrix @ offset) * scale
+        if (np.count_nonzero(matrix, axis=1) > 1).any():
+            return cls(np.ascontiguousarray(matrix.T * scale), constant, None, ball)
+        columns = np.argmax(matrix != 0, axis=1)
+        factors = matrix[np.arange(len(matrix)), columns] * scale
+        return cls(factors, constant, columns, ball)
+
+
+def project(rows: Lattice, weights: Weights) -> Lattice:
+    """Map every row alone: multiply, cut off fractions, clip to ±REACH or to the ball."""
+    n, d = rows.shape
+    m = len(weights.constant)
+    out = np.empty((n, m), dtype=np.int16)
+    step = max(1, min(n, _BLOCK_CELLS // max(d, m)))
+    seen = np.empty((step, m))
+    wide = np.empty((step if weights.columns is None else 0, d))
+    for start in range(0, n, step):
+        block = rows[start : start + step]
+        y = seen[: len(block)]
+        if weights.columns is None:
+            wide[: len(block)] = block
+            np.dot(wide[: len(block)], weights.matrix, out=y)
+        else:
+            y[:] = block[:, weights.columns]
+            y *= weights.matrix
+        y -= weights.constant
+        np.trunc(y, out=y)
+        if weights.ball:
+            _shorten(y)
+        else:
+            np.clip(y, -REACH, REACH, out=y)
+        out[start : start + step] = y
+    return out
+
+
+def widest(n_out: int) -> int:
+    """Coordinates are clipped to this before they are squared: the sum of squares is below 2^53."""
+    return int(2 ** ((52 - (n_out - 1).bit_length()) // 2))
+
+
+def _shorten(y: Floats) -> None:
+    """Shorten lines of whole numbers to a length of at most REACH, in whole numbers."""
+    most = widest(y.shape[1])
+    np.clip(y, -most, most, out=y)
+    squares = np.einsum("ij,ij->i", y, y)
+    far = np.flatnonzero(squares > REACH * REACH)
+    lengths = np.ceil(np.sqrt(squares[far]))
+    lengths -= np.square(lengths - 1) >= squares[far]
+    lengths += np.square(lengths) < squares[far]
+    y[far] = np.trunc(y[far] * REACH / lengths[:, np.newaxis])
