@@ -86,7 +86,7 @@ class Curator(Trees, Thresholds, Moments, Views):
         Guarantee: as `counts`, each part for its own share, with the scale of cell j fitted to R_j;
         cube noise and cylinder noise are ε-DP for their one share.
         """
-        question = Totals(cells, radius if isinstance(radius, int | None) else tuple(radius))
+        question = Totals(cells, radius)
         check_question(question, self.box.n_features)
         self._check(share, *([counts] if counts is not None else []))
         if joint:

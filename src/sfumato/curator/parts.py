@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sfumato.box import REACH, Box, Ints
 from sfumato.budget import Entry, Share
-from sfumato.curator.mechanisms import Cube, Mechanism, independent
+from sfumato.curator.mechanisms import Cube, Cylinder, Lines, Mechanism, independent
 from sfumato.curator.questions import Cells, Counts, Totals
 
 
@@ -24,10 +24,11 @@ class Part:
 
     def entry(self) -> Entry:
         """The line of the account that pays for this part."""
+        kind = self.mechanism
         return Entry(
             question=self.question,
             share=self.share,
-            law=type(self.mechanism).__name__.lower(),
+            law=kind.law if isinstance(kind, Lines) else type(kind).__name__.lower(),
             scale=self.mechanism.scale,
             noise=self.noise,
             slack=self.mechanism.slack(self.shape),
@@ -50,19 +51,38 @@ def counts_part(cells: Cells, share: Share, rows: int) -> Part:
 
 def sums_part(question: Totals, share: Share, rows: int, box: Box) -> Part:
     """The sums of all cells, for neighbours that differ by up to `rows` rows."""
-    mechanism = independent(share, question.sensitivity().times(rows))
+    mechanism: Mechanism
+    if isinstance(question.radius, tuple):
+        mechanism = Lines.fitting(share, [s.times(rows) for s in question.sensitivities()])
+    else:
+        mechanism = independent(share, question.sensitivity().times(rows))
     shape, std = (question.cells.n_cells, question.n_features), mechanism.std
-    noise = f"{in_units(box, std)} per sum"
+    noise = f"{in_units(box, std)} per sum{_where(question)}"
     return Part(str(question), share, mechanism, slice(1, None), shape, std, noise)
 
 
-def joint_part(question: Totals, share: Share, rows: int, box: Box) -> Part:
-    """Counts and sums of all cells under one noise, for up to `rows` rows."""
-    mechanism = Cube.fitting(share, rows)
+def joint_part(question: Totals, share: Share, rows: int, box: Box) -> tuple[Part, float]:
+    """Counts and sums of all cells under one noise, for up to `rows` rows.
+
+    Returns the part and the deviation of a count; that of a sum is the part's own.
+    """
     shape = (question.cells.n_cells, question.n_features + 1)
-    std = mechanism.std_in(shape[1])
-    noise = f"{in_rows(std / REACH)}, {in_units(box, std)} per sum"
-    return Part(f"counts and {question}", share, mechanism, slice(None), shape, std, noise)
+    mechanism: Mechanism
+    if question.radius is None:
+        mechanism = Cube.fitting(share, rows)
+        std = mechanism.std_in(shape[1])
+        count_std = std / REACH
+    else:
+        mechanism = Cylinder.fitting(share, question.radii, rows)
+        std = mechanism.std_in(question.n_features)
+        count_std = mechanism.count_std_in(question.n_features)
+    noise = f"{in_rows(count_std)}, {in_units(box, std)} per sum{_where(question)}"
+    name = f"counts and {question}"
+    return Part(name, share, mechanism, slice(None), shape, std, noise), count_std
+
+
+def _where(question: Totals) -> str:
+    return " of the widest cell" if isinstance(question.radius, tuple) else ""
 
 
 def in_rows(std: float) -> str:

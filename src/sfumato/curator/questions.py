@@ -92,7 +92,7 @@ class Totals:
     """
 
     cells: Cells
-    radius: int | tuple[int, ...] | None = None
+    radius: int | Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         if self.radius is None:
@@ -100,6 +100,7 @@ class Totals:
         if not isinstance(self.cells, Nearest):
             raise ValueError("a radius needs cells with centres: ask about Nearest cells")
         if type(self.radius) is not int:
+            # A tuple of plain integers: equal questions stay equal, and can be hashed.
             object.__setattr__(self, "radius", _one_each(self.radius, self.cells.n_cells))
         widest = 2 * REACH * (isqrt(self.cells.n_features) + 1)
         if not all(type(r) is int and 1 <= r <= widest for r in self.radii):
@@ -121,7 +122,7 @@ class Totals:
             return ()
         if isinstance(self.radius, int):
             return (self.radius,) * self.cells.n_cells
-        return self.radius
+        return tuple(self.radius)
 
     @property
     def n_features(self) -> int:
