@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.box import Floats
+from sfumato.synopsis.distances import squared, two_nearest
 from sfumato.synopsis.mass import Mass
 
 _CANDIDATES = 128
@@ -19,18 +20,13 @@ def best_swaps(mass: Mass, centers: Floats) -> Floats:
     so that one which costs a little more can still be worth it.
     """
     points, weights = mass.points[:], mass.weights
-    gaps = _squared(points, centers)
-    own = gaps.argmin(axis=1)
-    rows = np.arange(len(points))
-    first = gaps[rows, own]
-    gaps[rows, own] = np.inf
-    second = gaps.min(axis=1)
+    own, first, second = two_nearest(points, centers)
     places = (weights * first).argsort()[-_CANDIDATES:]
-    new = _squared(points[places], points)
+    new = squared(points[places], points)
     kept = np.minimum(first, new)
     # Losing a centre sends its points to the second nearest, or to the new place.
     owners = np.zeros((len(points), len(centers)))
-    owners[rows, own] = weights
+    owners[np.arange(len(points)), own] = weights
     lost = (np.minimum(second, new) - kept) @ owners
     saved = ((first - kept) @ weights)[:, None] - lost
     away = saved.argmax(axis=1)
@@ -39,10 +35,3 @@ def best_swaps(mass: Mass, centers: Floats) -> Floats:
     variants = np.repeat(centers[None], len(best), axis=0)
     variants[np.arange(len(best)), away[best]] = points[places[best]]
     return variants
-
-
-def _squared(points: Floats, centers: Floats) -> Floats:
-    gaps = -2 * points @ centers.T
-    gaps += np.square(centers).sum(axis=1)
-    gaps += np.square(points).sum(axis=1)[:, None]
-    return np.maximum(gaps, 0)
