@@ -1,0 +1,85 @@
+"""The best private k-means known, in one method that chooses by public and released numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from sfumato.budget import Account, Caps
+from sfumato.curator.curator import Curator
+from sfumato.methods.auto import guard
+from sfumato.methods.auto.axes import columns, main_axes, own_columns
+from sfumato.methods.auto.cells import Choice
+from sfumato.methods.auto.deep import deep
+from sfumato.methods.auto.low import low
+from sfumato.methods.auto.routes import MIDDLE, high_route, middle_route, tree_part
+from sfumato.methods.auto.wallet import Wallet, caps_of, exact, open_wallet
+from sfumato.methods.base import Centers, Task
+from sfumato.synopsis.choice import Criterion, check_criterion, check_range
+
+LOW = 3
+"""Up to so many columns counts of cells say everything."""
+
+# More ε than this leaves no noise that could be seen: what is above stays unspent.
+_MOST = Fraction(1000)
+
+# How many clipped steps a fit is planned for when it chooses its noise.
+_STEPS = {True: 3, False: 2}
+
+
+@dataclass(frozen=True)
+class Auto:
+    """A synopsis of the rows, denoised and clustered, then clipped steps from its centres.
+
+    Up to 3 columns a grid, or a tree where rows lie in clumps; up to 24 a tree in the columns that
+    vary most; beyond, a tree in the main axes of the rows, or in random directions. Where noise
+    would drown k centres it returns as many as the budget carries.
+    """
+
+    k_range: tuple[int, int] = (2, 20)
+    k_by: Criterion = "elbow"
+
+    def __post_init__(self) -> None:
+        check_criterion(self.k_by)
+        object.__setattr__(self, "k_range", check_range(self.k_range))
+
+    def caps(self, task: Task) -> Caps:
+        """Pure ε in few columns and where δ is 0; elsewhere Gaussian noise for the steps."""
+        task, d = _bounded(task), task.n_features
+        if d <= LOW or guard.is_tiny(task):
+            return Caps(pure=task.epsilon)
+        return caps_of(task, exact(tree_part(d, task.k)), _STEPS[d <= MIDDLE])
+
+    def __call__(
+        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
+    ) -> Centers:
+        """Buy the number of rows, decide by it, then ask."""
+        task = _bounded(task)
+        wallet = open_wallet(curator, task, account)
+        if guard.is_tiny(task):
+            return guard.mean_alone(curator, wallet, "ε is too small for anything else")
+        k = guard.affordable(wallet)
+        if k <= 1 < task.k:
+            return guard.mean_alone(curator, wallet, "noise would drown more centres")
+        found = self._branch(curator, replace(wallet, task=replace(task, k=k)), rng)
+        return found if k == task.k else guard.padded(found, task, rng)
+
+    def _branch(self, curator: Curator, wallet: Wallet, rng: np.random.Generator) -> Centers:
+        task, n = wallet.task, wallet.n
+        choice = Choice(task, n, self.k_range[0], self.k_by)
+        if task.n_features <= LOW:
+            return low(curator, wallet, choice, rng)
+        if task.n_features <= MIDDLE:
+            route = middle_route(wallet)
+            axes = columns(curator, route, wallet.rows) if route.mean else own_columns(curator)
+        else:
+            route = high_route(wallet, task.k)
+            axes = main_axes(curator, route, wallet.rows, task.k, rng)
+        return deep(curator, axes, route, choice, rng)
+
+
+def _bounded(task: Task) -> Task:
+    """The same task with no more ε than is of any use, and than noise can be drawn for."""
+    return replace(task, epsilon=min(task.epsilon, _MOST))

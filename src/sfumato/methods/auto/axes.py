@@ -1,0 +1,154 @@
+"""Coordinates that show the clusters: some columns, main axes of the rows, random directions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.box import REACH, Floats
+from sfumato.budget import Share
+from sfumato.curator.curator import Curator
+from sfumato.curator.moment_questions import Products, Squares
+from sfumato.curator.projection import Projection
+from sfumato.curator.questions import MAX_NUMBERS
+from sfumato.curator.tree_questions import Domain
+from sfumato.methods.auto.routes import AXES, MANY, Route
+from sfumato.methods.auto.steps import mean_of, radius_around
+from sfumato.methods.auto.wallet import Size
+
+# An axis is looked at up to so many deviations; random ones up to fewer.
+_SPREAD = 2.5
+_SPREAD_RANDOM = 1.4
+
+# Part of a squared radius that rows have on average.
+_INSIDE = 0.75
+
+# Sizes of sketches; in one, this part of the noise's edge is taken for a true eigenvalue.
+_SKETCHES = (256, 192, 128, 96, 64, 48, 32, 24, 16, 12)
+_ABOVE_EDGE = 0.8
+_LEAST_SPREAD = 0.3
+
+# Directions that tell more than `MANY` clusters apart without knowing where the rows lie.
+_RANDOM_AXES = 16
+
+
+@dataclass(frozen=True)
+class Axes:
+    """A curator that sees the rows in these coordinates, and where in them the rows lie.
+
+    `scale` is in steps of these coordinates per lattice step; `lift` takes points back to the
+    lattice; `residual` is the mean squared distance of rows from what can be seen of them.
+    """
+
+    curator: Curator
+    domain: Domain
+    lift: Callable[[Floats], Floats]
+    scale: float
+    residual: float
+    note: str
+
+
+def own_columns(curator: Curator) -> Axes:
+    """The columns as they are, over their whole width."""
+    d = curator.box.n_features
+    domain = Domain((-REACH,) * d, (REACH,) * d)
+    return Axes(curator, domain, lambda points: points, 1.0, 0.0, "all columns")
+
+
+def columns(curator: Curator, route: Route, rows: Size) -> Axes:
+    """The columns that vary most, as far as the rows reach around their mean."""
+    d = curator.box.n_features
+    mean, rows = mean_of(curator, route.steps.share(route.mean), rows)
+    n = rows.n
+    radius = _radius(curator, mean, route, n)
+    ball = curator.view(Projection.of(np.eye(d), mean, REACH / radius, ball=True))
+    answer = ball.moments(Squares(d), share=route.steps.share(route.moments))
+    squares = np.maximum(answer.values, answer.noise_std) * (radius / REACH) ** 2 / n
+    chosen = np.sort(np.argsort(-squares)[:AXES])
+    reach = _SPREAD * np.sqrt(squares[chosen])
+    low, high = (np.clip(mean[chosen] + side * reach, -REACH, REACH) for side in (-1, 1))
+    domain = _domain(low, high)
+    note = f"{len(chosen)} of {d} columns, as far as the rows reach"
+    if len(chosen) == d:
+        return Axes(curator, domain, lambda points: points, 1.0, 0.0, note)
+
+    def lift(points: Floats) -> Floats:
+        lifted = np.tile(mean, (len(points), 1))
+        lifted[:, chosen] = points
+        return lifted
+
+    seen = curator.view(Projection(np.eye(d, dtype=np.int64)[chosen], np.zeros(d, dtype=np.int64)))
+    residual = max(_INSIDE * radius**2 - squares[chosen].sum(), 0.0)
+    return Axes(seen, domain, lift, 1.0, residual, note)
+
+
+def main_axes(curator: Curator, route: Route, rows: Size, k: int, rng: np.random.Generator) -> Axes:
+    """The main axes of the rows in a random sketch; random directions where noise hides them."""
+    d = curator.box.n_features
+    mean, rows = mean_of(curator, route.steps.share(route.mean), rows)
+    n = rows.n
+    size = 0 if route.steps.pure and k > MANY else _sketch_size(route, d, n)
+    random = not size
+    size = size or min(_RANDOM_AXES if route.steps.pure and k > MANY else AXES, d)
+    sketch = np.eye(d) if size == d else np.linalg.qr(rng.normal(size=(d, size)))[0].T
+    # Twice the half diagonal is the longest that a difference to the mean can be.
+    whole = Projection.of(sketch, mean, 1 / (2 * math.sqrt(d)))
+    radius = _radius(curator.view(whole), np.zeros(size), route, n) * 2 * math.sqrt(d)
+    if random:
+        reach = np.full(size, min((_SPREAD_RANDOM if k > MANY else _SPREAD) / math.sqrt(size), 1.0))
+        directions, note = sketch, f"{size} random directions"
+    else:
+        ball = curator.view(Projection.of(sketch, mean, REACH / radius, ball=True))
+        shares = route.steps.share(route.moments)
+        axes, reach = _main(ball, shares, route, n)
+        directions = axes @ sketch
+        note = f"{len(axes)} main axes of a sketch of {size} columns"
+    projection = Projection.of(directions, mean, REACH / radius)
+    domain = _domain(-reach * REACH, reach * REACH)
+    seen = curator.view(projection)
+    return Axes(seen, domain, projection.from_view, REACH / radius, 0.0, note)
+
+
+def _main(ball: Curator, share: Share, route: Route, n: float) -> tuple[Floats, Floats]:
+    """Eigenvectors that stand out from noise, and how far rows reach along them, radius 1."""
+    size = ball.box.n_features
+    answer = ball.moments(Products(size), share=share)
+    values, vectors = np.linalg.eigh(answer.values / REACH**2)
+    values, vectors = values[::-1], vectors.T[::-1]
+    edge = math.sqrt(2 * size) * answer.noise_std / REACH**2
+    number = int(np.clip((values > _ABOVE_EDGE * edge).sum(), 2, min(AXES, size)))
+    spread = np.sqrt(np.maximum(values[:number], _LEAST_SPREAD * edge) / n)
+    return vectors[:number], np.minimum(_SPREAD * spread, 1.0)
+
+
+def _sketch_size(route: Route, d: int, n: float) -> int:
+    """The largest sketch in which main axes should stand out from noise; 0 if there is none."""
+    steps, part = route.steps, route.moments
+    for size in (s for s in (d, *_SKETCHES) if s <= d and s * d <= MAX_NUMBERS):
+        if steps.pure:
+            edge = size**1.5 / (steps.size * part)
+        else:
+            edge = math.sqrt(2 * size / part) / steps.size / 4
+        if edge <= n * (0.01 + 0.7 / size):
+            return size
+    return 0
+
+
+def _radius(curator: Curator, center: Floats, route: Route, n: float) -> float:
+    """The radius around a point that holds nine rows in ten, if noise lets it be seen."""
+    share = route.radius_share(route.radii)
+    outside = min(0.5, max(0.1, 16 / (route.radii * n)))
+    return radius_around(curator, center[None], share, outside=outside, n=n)
+
+
+def _domain(low: Floats, high: Floats) -> Domain:
+    """A box of whole numbers that is nowhere flat."""
+    middle = (low + high) / 2
+    half = np.maximum((high - low) / 2, REACH / 100)
+    low, high = np.clip(middle - half, -REACH, REACH), np.clip(middle + half, -REACH, REACH)
+    return Domain(
+        tuple(np.floor(low).astype(int).tolist()), tuple(np.ceil(high).astype(int).tolist())
+    )

@@ -1,0 +1,58 @@
+"""What to answer when the budget cannot carry the centres that were asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from sfumato.curator.curator import Curator
+from sfumato.curator.questions import Grid
+from sfumato.methods.auto.routes import MIDDLE, step_error
+from sfumato.methods.auto.steps import mean_of
+from sfumato.methods.auto.wallet import Wallet
+from sfumato.methods.base import Centers, Task
+
+# Below, the noise of some step might be refused when others have been paid for.
+_LEAST = Fraction(1, 10**4)
+
+# Error of a centre, relative to its radius, from which it says nothing.
+_DROWNED = 0.6
+_DROWNED_HIGH = {True: 0.2, False: 0.22}
+
+
+def is_tiny(task: Task) -> bool:
+    """Whether ε is so small that only the simplest question can be asked."""
+    return task.epsilon < _LEAST
+
+
+def affordable(wallet: Wallet) -> int:
+    """How many centres the budget carries: public and released numbers only."""
+    task = wallet.task
+    steps = wallet.steps(0.0)
+    one = step_error(steps, task.n_features, 1, wallet.n)
+    if task.n_features > MIDDLE:
+        return min(task.k, int(_DROWNED_HIGH[steps.pure] / one))
+    return task.k if task.k * one <= _DROWNED else 1
+
+
+def padded(found: Centers, task: Task, rng: np.random.Generator) -> Centers:
+    """As many centres as were asked for, some of them twice."""
+    k = len(found.points)
+    again = np.append(np.arange(k), rng.integers(k, size=task.k - k))
+    sizes = found.sizes[again] / np.bincount(again)[again]
+    note = f"{k} centres instead of {task.k}, the others repeat them: noise would drown more"
+    return replace(found, points=found.points[again], sizes=sizes, notes=(*found.notes, note))
+
+
+def mean_alone(curator: Curator, wallet: Wallet, why: str) -> Centers:
+    """The mean of all rows, as often as centres were asked for, with all that is left."""
+    task, rows = wallet.task, wallet.rows
+    if wallet.currency == "gdp":
+        # Beside Gaussian noise, what is left of pure ε counts the rows once more.
+        everything = Grid(1, task.n_features)
+        rows = rows.and_by(curator.counts(everything, share=wallet.rest("pure")))
+    mean, rows = mean_of(curator, wallet.rest(wallet.currency), rows)
+    points, sizes = np.tile(mean, (task.k, 1)), np.full(task.k, rows.n / task.k)
+    return Centers(points, sizes, (f"the mean of all rows, {task.k} times: {why}",))

@@ -1,0 +1,160 @@
+"""How a fit in more than three columns divides its budget: by public and released numbers only."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from sfumato.budget import Share
+from sfumato.methods.auto.wallet import Steps, Wallet, exact, take
+
+MIDDLE = 24
+"""Up to so many columns the rows are looked at in their own columns; beyond, in fewer axes."""
+
+AXES = 12
+"""A tree finds its way in so many dimensions."""
+
+MANY = 24
+"""More clusters than this need more than `AXES` axes to be told apart."""
+
+# Rows × ε that tell a radius from noise: to set its part of ε, and to ask for it at all.
+_RADIUS_ROWS = 80
+_ASK_RADIUS = 30
+
+# Deviation of a coordinate of the mean, in half widths, up to which it is worth its price.
+_MEAN_NOISE = 0.3
+
+# What a pure tree is given of ε, in more columns with few and with many clusters.
+TREE_MIDDLE = 0.22
+TREE_FEW = 0.12
+TREE_MANY = 0.25
+
+_SPAN = 0.03
+
+# How full steps share what is left, where noise is pure.
+_PARTS: dict[int, tuple[float, ...]] = {1: (1.0,), 2: (0.35, 0.65), 3: (0.2, 0.25, 0.55)}
+
+
+@dataclass(frozen=True)
+class Route:
+    """Fractions of `steps` for the mean, the moments, and steps inside the axes and in full.
+
+    `radii` is the pure ε of each of two rounds of radii, `tree` that of the tree.
+    """
+
+    steps: Steps
+    tree: float
+    radii: float
+    mean: float
+    moments: float
+    inside: tuple[float, ...]
+    full: tuple[float, ...]
+    span: tuple[float, ...] = ()
+    asks_radius: bool = True
+
+    @property
+    def radius(self) -> float:
+        """The ε of the radius of one full step."""
+        return self.radii / len(self.full)
+
+    def tree_share(self) -> Share:
+        """What the tree is paid with: beside Gaussian steps, all but the radii to come."""
+        if self.steps.pure:
+            return take(self.steps.account.rest("pure"), exact(self.tree))
+        rest = self.steps.account.rest("pure")
+        return take(rest, rest.amount - (exact(self.radii) if self.asks_radius else 0))
+
+    def radius_share(self, amount: float, *, last: bool = False) -> Share:
+        """What a radius is paid with: beside Gaussian steps, the last one takes what is left."""
+        rest = self.steps.account.rest("pure")
+        return rest if last and not self.steps.pure else take(rest, exact(amount))
+
+
+def tree_part(n_features: int, k: int) -> float:
+    """The part of ε, after the count, that a tree is given."""
+    if n_features <= MIDDLE:
+        return TREE_MIDDLE
+    return TREE_MANY if k >= MANY else TREE_FEW
+
+
+def step_error(steps: Steps, n_features: int, k: int, n: float) -> float:
+    """The error of a centre relative to its radius, after one step with everything."""
+    if steps.pure:
+        return k * (n_features + 1.5) / (steps.size * n)
+    return k * math.sqrt(n_features) * steps.noise(1, n_features) / n
+
+
+def _pure_parts(wallet: Wallet, least: float) -> tuple[float, float]:
+    """ε of the tree and of each round of radii."""
+    task, epsilon = wallet.task, wallet.epsilon
+    part = min(max(_RADIUS_ROWS / (wallet.n * epsilon), least), 0.2)
+    if wallet.currency == "pure":
+        return tree_part(task.n_features, task.k) * epsilon, part * epsilon / 2
+    # Caps are fixed before the rows are counted: what radii don't need goes to the tree.
+    left = float(wallet.rest("pure").amount)
+    radii = min(part * epsilon, 0.4 * left)
+    return left - radii, radii / 2
+
+
+def middle_route(wallet: Wallet) -> Route:
+    """From 4 to 24 columns."""
+    d, k, n = wallet.task.n_features, wallet.task.k, wallet.n
+    tree, radii = _pure_parts(wallet, 0.04)
+    steps = wallet.steps(tree + 2 * radii)
+    mean, moments = 0.05, 0.04
+    if _mean_noise(steps, mean, d, n) > _MEAN_NOISE:
+        mean = moments = 0.0
+    rest = 1 - mean - moments
+    if d <= AXES or not mean:
+        inside: tuple[float, ...] = (rest / 2,)
+        full: tuple[float, ...] = (rest / 2,)
+    else:
+        inside, full = _outside_middle(steps, rest, step_error(steps, d, k, n))
+    asks = bool(mean) and n * radii / len(full) > _ASK_RADIUS
+    return Route(steps, tree, radii, mean, moments, inside, full, asks_radius=asks)
+
+
+def _outside_middle(
+    steps: Steps, rest: float, error: float
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Steps inside the axes and in full, where the axes are some of the columns."""
+    if not steps.pure:
+        error /= math.sqrt(0.45)
+    number = _number_of_steps(error, 0.12 if steps.pure else 0.08, 0.2 if steps.pure else 0.15)
+    if steps.pure and number > 1:
+        return (), (rest / number,) * number
+    return (0.35 / 3,) * 3, ((rest - 0.35) / number,) * number
+
+
+def high_route(wallet: Wallet, k: int) -> Route:
+    """More than 24 columns."""
+    d, n = wallet.task.n_features, wallet.n
+    tree, radii = _pure_parts(wallet, 0.03)
+    steps = wallet.steps(tree + 2 * radii)
+    error = step_error(steps, d, k, n)
+    if steps.pure:
+        mean, moments = min(max(6 * d / (n * wallet.epsilon), 0.02), 0.3), 0.1
+        inside: tuple[float, ...] = (0.06,) if k > MANY else (0.03, 0.03)
+        number = _number_of_steps(error, 0.12, 0.2)
+        parts: tuple[float, ...] = _PARTS[number]
+    else:
+        error /= math.sqrt(0.45)
+        mean, moments = 0.05, 0.15
+        inside = ((0.05,) * 3) if 0.15 <= error < 0.3 else (0.1,) * 3
+        number = _number_of_steps(error, 0.08, 0.3)
+        parts = (0.35, 0.65) if number == 2 and error > 0.15 else (1 / number,) * number
+    span = (_SPAN, _SPAN) if not steps.pure and number == 2 and d >= 8 * k else ()
+    rest = 1 - mean - moments - sum(inside) - sum(span)
+    full = tuple(rest * part for part in parts)
+    return Route(steps, tree, radii, mean, moments, inside, full, span)
+
+
+def _number_of_steps(error: float, three: float, two: float) -> int:
+    return 3 if error < three else 2 if error < two else 1
+
+
+def _mean_noise(steps: Steps, part: float, d: int, n: float) -> float:
+    """Deviation of a coordinate of the mean, in half widths."""
+    if steps.pure:
+        return math.sqrt((d + 2) * (d + 3) / 3) / (steps.size * part * n)
+    return math.sqrt(d / part) / (steps.size * n)
