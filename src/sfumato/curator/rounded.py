@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from sfumato.box import Floats, Ints
-from sfumato.curator.samplers import check_scale
-from sfumato.curator.settle import arithmetic, as_real, settle
+from sfumato.curator.bodies import Body, exact_line
+from sfumato.curator.samplers import MAX_SCALE, check_scale
+from sfumato.curator.settle import settle
 from sfumato.curator.stream import Stream
 
 MAX_ROUND_DIM = 2**16
@@ -31,7 +30,7 @@ ROUND_BAND = 2.0**-42
 _CHUNK = 1 << 16
 _FEWEST = 8
 _FACTORS = 15  # a product of 15 numbers of at least 2^-64 cannot underflow
-_TERMS = 128
+_TERMS = 16
 _FLAT = 2.0**-20
 
 
@@ -39,10 +38,12 @@ def check_ball(scale: Fraction, dim: int) -> None:
     """Refuse a pair of scale and dimension that ball noise doesn't support."""
     check_scale(scale)
     if not 1 <= dim <= MAX_ROUND_DIM:
-        raise ValueError(f"ball noise supports 1 to {MAX_ROUND_DIM} dimensions, got {dim}")
+        raise ValueError(
+            f"ball and cylinder noise support 1 to {MAX_ROUND_DIM} dimensions, got {dim}"
+        )
     if scale * (dim + 2) > MAX_SPREAD:
         raise ValueError(
-            f"ball noise of scale {float(scale):.3g} in {dim} dimensions could overflow 64 bits; "
+            f"joint noise of scale {float(scale):.3g} in {dim} dimensions could overflow 64 bits; "
             f"scale times (dimensions + 2) may be 2^52: a larger epsilon would work"
         )
 
@@ -51,8 +52,12 @@ def check_cylinder(scales: Sequence[Fraction], height: Fraction, dim: int) -> No
     """Refuse scales, a height or a dimension that cylinder noise doesn't support."""
     if len(scales) == 0:
         raise ValueError("cylinder noise needs the scale of at least one line, got none")
-    for scale in {*scales, height}:
-        check_ball(scale, dim)
+    check_ball(height, dim)
+    most = min(MAX_SCALE, MAX_SPREAD // (dim + 2))
+    for scale in scales:
+        # In whole numbers: to compare fractions would take longer than to draw with them.
+        if type(scale) is not Fraction or not 0 < scale.numerator <= most * scale.denominator:
+            check_ball(scale, dim)
 
 
 def ball(stream: Stream, scale: Fraction, rows: int, dim: int, *, band: float = ROUND_BAND) -> Ints:
@@ -64,7 +69,7 @@ def ball(stream: Stream, scale: Fraction, rows: int, dim: int, *, band: float = 
     that one row in 2^800 raises.
     """
     check_ball(scale, dim)
-    return _rounded(stream, _Body(dim, None), [scale] * rows, float(scale), band)
+    return _rounded(stream, Body(dim), [scale] * rows, float(scale), band)
 
 
 def cylinder(
@@ -85,49 +90,12 @@ def cylinder(
     (docs/proofs/cylinder-noise.md), except that one line in 2^800 raises.
     """
     check_cylinder(scales, height, dim)
-    floats = np.array([float(scale) for scale in scales])
-    return _rounded(stream, _Body(dim, height), scales, floats, band)
-
-
-@dataclass(frozen=True)
-class _Body:
-    """What is filled uniformly, and which uniform number of a line is used for what.
-
-    In order: `gammas` for the length, one per pair of coordinates and one more for their squared
-    lengths, one per pair for their angles, and one for the count.
-    """
-
-    dim: int
-    height: Fraction | None
-
-    @property
-    def counts(self) -> int:
-        """Columns before the sums."""
-        return 0 if self.height is None else 1
-
-    @property
-    def gammas(self) -> int:
-        """A point of a body in n dimensions comes at a length of n + 1 exponentials."""
-        return self.dim + self.counts + 1
-
-    @property
-    def pairs(self) -> int:
-        """Pairs of normal numbers that hold the sums; the last sine of an odd dimension is lost."""
-        return (self.dim + 1) // 2
-
-    @property
-    def logged(self) -> int:
-        """How many of the uniform numbers go through a logarithm."""
-        return self.gammas + self.pairs + 1
-
-    @property
-    def size(self) -> int:
-        """Uniform numbers for one line."""
-        return self.logged + self.pairs + self.counts
+    floats = np.array([scale.numerator / scale.denominator for scale in scales])
+    return _rounded(stream, Body(dim, height), scales, floats, band)
 
 
 def _rounded(
-    stream: Stream, body: _Body, exact: Sequence[Fraction], floats: Floats | float, band: float
+    stream: Stream, body: Body, exact: Sequence[Fraction], floats: Floats | float, band: float
 ) -> Ints:
     scales = np.broadcast_to(floats, len(exact))
     out = np.empty((len(exact), body.counts + body.dim), np.int64)
@@ -139,7 +107,7 @@ def _rounded(
 
 
 def _draw(
-    stream: Stream, body: _Body, exact: Sequence[Fraction], scales: Floats, band: float
+    stream: Stream, body: Body, exact: Sequence[Fraction], scales: Floats, band: float
 ) -> Ints:
     lines = len(exact)
     first, uniforms = stream.uniforms(body.size * lines)
@@ -152,16 +120,15 @@ def _draw(
     for j in np.flatnonzero(undecided.any(axis=0)).tolist():
         columns = np.flatnonzero(undecided[:, j]).tolist()
         places = first + j + lines * np.arange(body.size)
-        decide = partial(_exact_line, body, exact[j], columns)
+        decide = partial(exact_line, body, exact[j], columns)
         draws[j, columns] = settle(stream, places.tolist(), decide)
     return draws
 
 
-def _in_float(body: _Body, uniforms: Floats, scales: Floats) -> tuple[Floats, Floats]:
+def _in_float(body: Body, uniforms: Floats, scales: Floats) -> tuple[Floats, Floats]:
     """Evaluate lines in float64, one to the column, and their errors in units of the band."""
     k, m, counts, half = body.gammas, body.pairs, body.counts, body.dim // 2
-    products = np.multiply.reduceat(uniforms[:k], np.arange(0, k, _FACTORS), axis=0)
-    gamma = _total(np.abs(np.log(products)))
+    gamma = _total(_exponentials(_fold(np.multiply, uniforms[:k], _FACTORS)))
     doubt = gamma + k / 16
     values, doubts = (np.empty((counts + body.dim, scales.size)) for _ in range(2))
     if body.height is not None:
@@ -180,7 +147,7 @@ def _in_float(body: _Body, uniforms: Floats, scales: Floats) -> tuple[Floats, Fl
 
 def _shares(uniforms: Floats, cosines: Floats, *, odd: bool) -> tuple[Floats, Floats]:
     """Return the length of each pair of coordinates of a point in the unit ball, and its error."""
-    lengths = np.abs(np.log(uniforms))  # abs: -log(1.0) is -0.0
+    lengths = _exponentials(uniforms)
     m = len(lengths) - 1
     squares = lengths.copy() if odd else lengths
     if odd:
@@ -195,55 +162,23 @@ def _shares(uniforms: Floats, cosines: Floats, *, odd: bool) -> tuple[Floats, Fl
 
 
 def _total(terms: Floats) -> Floats:
-    """Add up along the first axis in two levels, which keeps the roundings few."""
-    total: Floats = np.add.reduceat(terms, np.arange(0, len(terms), _TERMS), axis=0).sum(axis=0)
-    return total
+    """Add up along the first axis, level by level, which keeps the roundings few."""
+    while len(terms) > 1:
+        terms = _fold(np.add, terms, _TERMS)
+    sums: Floats = terms[0]
+    return sums
 
 
-def _exact_line(
-    body: _Body, scale: Fraction, columns: list[int], raws: list[int], bits: int
-) -> list[int] | None:
-    edge = (bits - 120) // 2
-    least = 1 << (bits - edge)
-    if not all(least <= raw < (1 << bits) - least for raw in raws[: body.logged]):
-        return None
-    context = arithmetic(bits)
-    uniforms = [context.ldexp(context.mpf(2 * raw + 1), -bits - 1) for raw in raws]
-    gamma = -context.log(context.fprod(uniforms[: body.gammas]))
-    whole = _exact_squares(context, body, uniforms)
-    found = []
-    for column in columns:
-        unit, share = _exact_share(context, body, scale, uniforms, whole, column)
-        shifted = unit * gamma * share + context.mpf(0.5)
-        floor = context.floor(shifted)
-        tolerance = context.ldexp(unit * (gamma + body.gammas), edge + 60 - bits)
-        if not tolerance < shifted - floor < 1 - tolerance:
-            return None
-        found.append(int(floor))
-    return found
+def _fold(combine: np.ufunc, terms: Floats, most: int) -> Floats:
+    """Combine terms along the first axis, up to `most` into one."""
+    groups = -(-len(terms) // most)
+    folded = terms[:groups].copy()
+    for start in range(groups, len(terms), groups):
+        part = terms[start : start + groups]
+        combine(folded[: len(part)], part, out=folded[: len(part)])
+    return folded
 
 
-def _exact_squares(context: Any, body: _Body, uniforms: list[Any]) -> Any:  # noqa: ANN401
-    lengths = uniforms[body.gammas : body.logged]
-    if body.dim % 2 == 0:
-        return -context.log(context.fprod(lengths))
-    last = (
-        context.log(lengths.pop(-2)) * context.cospi(2 * uniforms[body.size - 1 - body.counts]) ** 2
-    )
-    return -context.log(context.fprod(lengths)) - last
-
-
-def _exact_share(
-    context: Any,  # noqa: ANN401
-    body: _Body,
-    scale: Fraction,
-    uniforms: list[Any],
-    whole: Any,  # noqa: ANN401
-    column: int,
-) -> tuple[Any, Any]:
-    if body.height is not None and column == 0:
-        return as_real(context, body.height), 2 * uniforms[-1] - 1
-    pair, sine = divmod(column - body.counts, 2)
-    length = context.sqrt(-context.log(uniforms[body.gammas + pair]) / whole)
-    turn = context.sinpi if sine else context.cospi
-    return as_real(context, scale), length * turn(2 * uniforms[body.logged + pair])
+def _exponentials(uniforms: Floats) -> Floats:
+    found: Floats = np.log(uniforms)
+    return np.abs(found, out=found)  # -log(1.0) is -0.0, and 1 / -0.0 would make the band -inf
