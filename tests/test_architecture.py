@@ -17,6 +17,21 @@ FILES = sorted(SOURCE.rglob("*.py"))
 ids = [str(f.relative_to(SOURCE)) for f in FILES]
 files = pytest.mark.parametrize("path", FILES, ids=ids)
 
+# What travels to the rows, wherever they are.
+TRAVELLERS = {
+    "curator/questions.py",
+    "curator/scores.py",
+    "curator/projection.py",
+    "curator/moment_questions.py",
+}
+SENSITIVE = {
+    "questions": ("Counts", "Totals"),
+    "scores": ("Cost",),
+    "projection": ("Projection",),
+    "moment_questions": ("Squares", "Products"),
+}
+VERBS = {"curator": "Curator", "views": "Views", "moments": "Moments"}
+
 TRUSTED_NOISE = {"curator/noise.py", "curator/samplers.py", "curator/stream.py"}
 
 
@@ -54,6 +69,8 @@ ALLOWED = {
         "box",
         "budget",
         "curator.curator",
+        "curator.moment_questions",
+        "curator.projection",
         "curator.questions",
         "curator.scores",
         "gdp",
@@ -93,7 +110,7 @@ def test_only_the_curator_draws_noise(path):
 def test_questions_and_engines_never_see_noise_or_budget(path):
     """They travel to workers, which must hold neither."""
     name = str(path.relative_to(SOURCE))
-    if room(path) != "engines" and name not in ("curator/questions.py", "curator/scores.py"):
+    if room(path) != "engines" and name not in TRAVELLERS:
         return
     for forbidden in ("noise", "samplers", "stream", "budget", "mechanisms", "curator.curator"):
         assert not any(forbidden in n for n in imports(path) if n.startswith("sfumato")), name
@@ -132,22 +149,22 @@ def classes(name):
 
 
 def test_questions_state_their_sensitivity_and_mechanisms_their_guarantee():
-    questions = classes("curator/questions.py")
-    for name in ("Counts", "Totals"):
-        assert "Sensitivity:" in ast.get_docstring(questions[name])
-    assert "Sensitivity:" in ast.get_docstring(classes("curator/scores.py")["Cost"])
+    for file, names in SENSITIVE.items():
+        for name in names:
+            assert "Sensitivity:" in ast.get_docstring(classes(f"curator/{file}.py")[name]), name
     for file in ("mechanisms", "selection", "vault"):
         for name, node in classes(f"curator/{file}.py").items():
             assert "Guarantee:" in ast.get_docstring(node), name
-    curator = classes("curator/curator.py")["Curator"]
-    assert "Guarantee:" in ast.get_docstring(curator)
-    for node in curator.body:
-        takes_share = isinstance(node, ast.FunctionDef) and any(
-            a.arg == "share" for a in node.args.kwonlyargs
-        )
-        if takes_share:
-            assert "Sensitivity:" in ast.get_docstring(node), node.name
-            assert "Guarantee:" in ast.get_docstring(node), node.name
+    for file, name in VERBS.items():
+        verbs = classes(f"curator/{file}.py")[name]
+        assert "Guarantee:" in ast.get_docstring(verbs)
+        for node in verbs.body:
+            takes_share = isinstance(node, ast.FunctionDef) and any(
+                a.arg == "share" for a in node.args.kwonlyargs
+            )
+            if takes_share:
+                assert "Sensitivity:" in ast.get_docstring(node), node.name
+                assert "Guarantee:" in ast.get_docstring(node), node.name
 
 
 def test_every_question_and_sampler_has_a_proof_page():
@@ -157,6 +174,8 @@ def test_every_question_and_sampler_has_a_proof_page():
         "totals",
         "cost",
         "block-means",
+        "view",
+        "moments",
         "exact-kernels",
         "discrete-laplace",
         "rounded-gaussian",

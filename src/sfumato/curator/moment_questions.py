@@ -52,6 +52,11 @@ class Squares:
         return f"squares of {self.n_features} columns"
 
     @property
+    def step_squared(self) -> int:
+        """The square of a coarse step, in squared lattice steps."""
+        return 1 << 2 * self.shift
+
+    @property
     def n_numbers(self) -> int:
         """How many integers get noise."""
         return self.n_features
@@ -75,11 +80,12 @@ class Squares:
 
     def values(self, line: Ints) -> Floats:
         """Return what noisy integers say, in squared lattice steps."""
-        return line[0].astype(np.float64) * 4.0**self.shift
+        values: Floats = line[0].astype(np.float64) * self.step_squared
+        return values
 
     def deviation(self, std: float) -> float:
         """Return the deviation of a square, in squared steps, given that of its integer."""
-        return std * 4.0**self.shift
+        return std * self.step_squared
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,11 @@ class Products:
 
     def __str__(self) -> str:
         return f"products of {self.n_features} columns"
+
+    @property
+    def step_squared(self) -> int:
+        """The square of a coarse step, in squared lattice steps."""
+        return 1 << 2 * self.shift
 
     @property
     def n_numbers(self) -> int:
@@ -129,12 +140,12 @@ class Products:
         """Return the matrix of noisy integers, mirrored, in squared lattice steps."""
         matrix = np.empty((self.n_features, self.n_features))
         a, b = np.triu_indices(self.n_features)
-        matrix[a, b] = matrix[b, a] = line[0] / self._weights() * 4.0**self.shift
+        matrix[a, b] = matrix[b, a] = line[0] / self._weights() * self.step_squared
         return matrix
 
     def deviation(self, std: float) -> float:
         """Return that of a diagonal entry, in squared steps; others have 70/99 of it."""
-        return std / DIAGONAL * 4.0**self.shift
+        return std / DIAGONAL * self.step_squared
 
     def _weights(self) -> Ints:
         a, b = np.triu_indices(self.n_features)

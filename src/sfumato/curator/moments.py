@@ -8,9 +8,8 @@ from sfumato.box import Ints
 from sfumato.budget import Share
 from sfumato.curator.answers import Answer
 from sfumato.curator.knorm import Ball
-from sfumato.curator.mechanisms import Gaussian, Laplace, independent
+from sfumato.curator.mechanisms import Gaussian, Laplace, Mechanism, independent
 from sfumato.curator.moment_questions import COARSEST, Moment, Squares, check_moment
-from sfumato.curator.noise import MAX_SCALE
 from sfumato.curator.parts import Part
 from sfumato.curator.vault import Vault
 from sfumato.engines.base import Rows
@@ -52,13 +51,21 @@ def moments_part(moment: Moment, share: Share, rows: int, *, ball: bool) -> tupl
     for shift in range(moment.shift, COARSEST + 1):
         coarse = replace(moment, shift=shift)
         mechanism = _mechanism(coarse, share, rows, ball=ball)
-        if mechanism.scale <= MAX_SCALE:
+        if _can_be_drawn(mechanism, numbers):
             break
     std = mechanism.std_in(numbers) if isinstance(mechanism, Ball) else mechanism.std
     std = coarse.deviation(std)
     noise = f"± {std:.3g} squared steps"
     part = Part(str(moment), share, mechanism, slice(None), (1, numbers), std, noise)
     return coarse, part
+
+
+def _can_be_drawn(mechanism: Mechanism, numbers: int) -> bool:
+    try:
+        mechanism.check((1, numbers))
+    except ValueError:
+        return False
+    return True
 
 
 def _mechanism(moment: Moment, share: Share, rows: int, *, ball: bool) -> Laplace | Gaussian | Ball:

@@ -22,18 +22,20 @@ class Weights:
     matrix: Floats
     constant: Floats
     columns: Ints | None
+    all_columns: bool
     ball: bool
 
     @classmethod
     def of(cls, matrix: Ints, offset: Ints, shift: int, *, ball: bool) -> Weights:
         """Prepare y = trunc(matrix @ (x − offset) / 2^shift)."""
         scale = 2.0**-shift
-        constant = (matrix @ offset) * scale
+        constant: Floats = (matrix @ offset) * np.float64(scale)
         if (np.count_nonzero(matrix, axis=1) > 1).any():
-            return cls(np.ascontiguousarray(matrix.T * scale), constant, None, ball)
+            return cls(np.ascontiguousarray(matrix.T * scale), constant, None, False, ball)
         columns = np.argmax(matrix != 0, axis=1)
         factors = matrix[np.arange(len(matrix)), columns] * scale
-        return cls(factors, constant, columns, ball)
+        in_order = np.array_equal(columns, np.arange(matrix.shape[1]))
+        return cls(factors, constant, columns, in_order, ball)
 
 
 def project(rows: Lattice, weights: Weights) -> Lattice:
@@ -51,7 +53,7 @@ def project(rows: Lattice, weights: Weights) -> Lattice:
             wide[: len(block)] = block
             np.dot(wide[: len(block)], weights.matrix, out=y)
         else:
-            y[:] = block[:, weights.columns]
+            y[:] = block if weights.all_columns else block[:, weights.columns]
             y *= weights.matrix
         y -= weights.constant
         np.trunc(y, out=y)
@@ -73,8 +75,11 @@ def _shorten(y: Floats) -> None:
     most = widest(y.shape[1])
     np.clip(y, -most, most, out=y)
     squares = np.einsum("ij,ij->i", y, y)
-    far = np.flatnonzero(squares > REACH * REACH)
-    lengths = np.ceil(np.sqrt(squares[far]))
-    lengths -= np.square(lengths - 1) >= squares[far]
-    lengths += np.square(lengths) < squares[far]
-    y[far] = np.trunc(y[far] * REACH / lengths[:, np.newaxis])
+    # A line that is short enough is multiplied and divided by REACH, which is exact.
+    np.maximum(squares, REACH * REACH, out=squares)
+    lengths = np.ceil(np.sqrt(squares))
+    lengths -= np.square(lengths - 1) >= squares
+    lengths += np.square(lengths) < squares
+    y *= REACH
+    y /= lengths[:, np.newaxis]
+    np.trunc(y, out=y)
