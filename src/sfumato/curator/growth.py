@@ -114,5 +114,5 @@ class Growth:
         self._lower, self._upper = halves_of(self._lower[which], self._upper[which], axis, cut)
         self._open = first + np.arange(2 * len(parents))
         self._nodes[parents] = np.column_stack((axis, cut, self._open[::2]))
-        children = np.full((len(self._open), 3), CLOSED, dtype=np.int32)
+        children = np.zeros((len(self._open), 3), dtype=np.int32)
         self._nodes = np.concatenate((self._nodes, children))

@@ -12,7 +12,7 @@ import numpy as np
 from numba import float64, int64, njit, types
 
 from sfumato.box import REACH, Floats, Ints, Lattice
-from sfumato.engines.kernels_tree import CLOSED, OPEN, Table
+from sfumato.engines.kernels_tree import count_branches
 
 _Loop = TypeVar("_Loop", bound=Callable[..., None])
 
@@ -229,18 +229,4 @@ def _squares(rows: Lattice, labels: Ints, centers: Ints, found: Ints) -> None:
         found[i] = square
 
 
-@_compiled(_ROWS, _NODES, _CUTS, int64[:, ::1])
-def add_branches(rows: Lattice, nodes: Table, cuts: Table, state: Ints) -> None:
-    """Count the rows of each box below each open node of a tree."""
-    width = state.shape[1]
-    for i in range(len(rows)):
-        node, child = np.int64(0), np.int64(nodes[0, 2])
-        while child >= 0:
-            node = child + (rows[i, nodes[node, 0]] > nodes[node, 1])
-            child = np.int64(nodes[node, 2])
-        if child == CLOSED:
-            continue
-        top, place = OPEN - child, np.int64(1)
-        while place < width:
-            place = 2 * place + (rows[i, cuts[top, place - 1, 0]] > cuts[top, place - 1, 1])
-        state[top, place - width] += 1
+add_branches = _compiled(_ROWS, _NODES, _CUTS, int64[:, ::1])(count_branches)

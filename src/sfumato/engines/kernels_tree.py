@@ -18,6 +18,8 @@ Table = NDArray[np.int32]
 CLOSED = -1
 OPEN = -2
 
+_GROUP = 256
+
 
 def add_branches(rows: Lattice, nodes: Table, cuts: Table, state: Ints) -> None:
     """Count the rows of each place below each open node; `state` has shape (open, 2^levels)."""
@@ -44,3 +46,32 @@ def _descend(rows: Lattice, nodes: Table) -> tuple[Ints, Ints]:
         at = child[inner].astype(np.int64) + (rows[who, axis[inner]] > cut[inner])
     none = np.empty(0, dtype=np.int64)
     return np.concatenate([none, *found]), np.concatenate([none, *tops])
+
+
+def count_branches(rows: Lattice, nodes: Table, cuts: Table, state: Ints) -> None:
+    """Count the same as `add_branches`, row by row: the loop that is compiled."""
+    # Rows of a group take each step together, so that no step waits for the one before.
+    who, at = np.empty(_GROUP, np.int64), np.empty(_GROUP, np.int64)
+    found, place = np.empty(_GROUP, np.int64), np.empty(_GROUP, np.int64)
+    top, width = np.empty(_GROUP, np.int64), state.shape[1]
+    for start in range(0, len(rows), _GROUP):
+        going, met, level = min(_GROUP, len(rows) - start), 0, 1
+        who[:going], at[:going], place[:going] = np.arange(start, start + going), 0, 1
+        while going > 0:
+            left = 0
+            for i in range(going):
+                row, node = who[i], at[i]
+                axis, cut, child = nodes[node, 0], nodes[node, 1], np.int64(nodes[node, 2])
+                who[left], at[left] = row, child + (rows[row, axis] > cut)
+                left += int(child >= 0)
+                if child <= OPEN:
+                    found[met], top[met] = row, OPEN - child
+                    met += 1
+            going = left
+        while level < width:
+            for i in range(met):
+                line = cuts[top[i], place[i] - 1]
+                place[i] = 2 * place[i] + (rows[found[i], line[0]] > line[1])
+            level *= 2
+        for i in range(met):
+            state[top[i], place[i] - width] += 1
