@@ -2,16 +2,21 @@
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import isqrt
 
 import numpy as np
 
 from sfumato.box import REACH, Box
+from sfumato.curator.crossing import Crossing
 from sfumato.curator.curator import Curator
-from sfumato.curator.mechanisms import Cube, Gaussian, Laplace
+from sfumato.curator.mechanisms import Ball, Cube, Cylinder, Gaussian, Laplace, Lines
 from sfumato.curator.noise import NoNoise, ReplayedNoise
 from sfumato.curator.questions import Counts, Grid, Nearest, Totals
 from sfumato.curator.select import log_probabilities
+from sfumato.curator.splits import Splits
 from sfumato.methods import METHODS, Task
+from tests.laws.bits import bits_loss
+from tests.laws.crossings import crossing_loss
 
 CENTERS = np.array([[0, 0], [500, -700], [-REACH, REACH], [20_000, 20_000]])
 
@@ -23,6 +28,7 @@ QUESTIONS_UNDER_LAW = {
     "totals-radius-1": Totals(Nearest(CENTERS), 1),
     "totals-radius": Totals(Nearest(CENTERS), 1234),
     "totals-radius-wide": Totals(Nearest(CENTERS), 2 * REACH),
+    "totals-radii": Totals(Nearest(CENTERS), (1234, 1, 2 * REACH, 50)),
 }
 
 BUDGETS = {
@@ -82,12 +88,44 @@ class Remembering(Curator):
         self.transcript.questions.append(("blocks", k, blocks, key))
         return super().block_means(k, blocks=blocks, key=key, **settings)
 
+    def view(self, projection):
+        self.transcript.questions.append(projection)
+        return super().view(projection)
+
+    def moments(self, moment, **settings):
+        self.transcript.questions.append(moment)
+        return super().moments(moment, **settings)
+
+    def first_below(self, counts, threshold, **settings):
+        self.transcript.questions.append((counts, threshold))
+        return super().first_below(counts, threshold, **settings)
+
+    def _cross(self, crossing, counts):
+        return self._remember(crossing, counts, super()._cross(crossing, counts))
+
     def _perturb(self, mechanism, exact):
         return self._remember(mechanism, exact, super()._perturb(mechanism, exact))
 
     def _select(self, selection, scores):
         law = (selection.share, selection.scale)
         return self._remember(law, np.array(scores), super()._select(selection, scores))
+
+    def grow(self, domain, **settings):
+        self.transcript.questions.append((domain, settings.get("max_leaves")))
+        return super().grow(domain, **settings)
+
+    def _splits(self, law, biased):
+        """All levels of a tree are one step."""
+        bits, mine = super()._splits(law, biased), self.transcript
+        if not mine.laws or mine.laws[-1] is not law:
+            mine.laws.append(law)
+            mine.exact.append([])
+            mine.released.append([])
+        if self.replay is not None:
+            bits = self.replay.released[len(mine.released) - 1][len(mine.released[-1])]
+        mine.exact[-1].append(biased)
+        mine.released[-1].append(bits)
+        return bits
 
     def _remember(self, law, exact, released):
         at = len(self.transcript.released)
@@ -102,17 +140,42 @@ class Remembering(Curator):
 def loss(law, released, one, other):
     """Privacy loss of one answer in its own currency: ε, or μ² for Gaussian noise.
 
-    Exact for noise; for selections, whose probabilities are not rational, to twelve digits.
+    Exact for noise, but for roots, which are cut after twelve digits; for selections and searches,
+    whose probabilities are not rational, to twelve and to nine digits.
     """
     if isinstance(law, tuple):
         return selection_loss(law[1], released, one, other)
+    if isinstance(law, Crossing):
+        return crossing_loss(law, released, one, other)
+    if isinstance(law, Splits):
+        return bits_loss(law, released, one, other)
     moved = [[abs(int(x)) for x in line] for line in np.atleast_2d(one - other)]
+    if isinstance(law, Lines | Cylinder):
+        return sum(line_loss(law, j, line) for j, line in enumerate(moved))
     if isinstance(law, Laplace):
         return sum(sum(line) for line in moved) / law.scale
     if isinstance(law, Gaussian):
         return sum(x * x for line in moved for x in line) / law.scale**2
-    assert isinstance(law, Cube)
-    return sum(max(line) for line in moved) / law.scale
+    if isinstance(law, Cube):
+        return sum(max(line) for line in moved) / law.scale
+    assert isinstance(law, Ball)
+    return sum(length(line) for line in moved) / law.scale
+
+
+def line_loss(law, number, line):
+    """What one line of an answer loses, where every line has a scale of its own."""
+    scale = law.scales[number]
+    if isinstance(law, Cylinder):
+        return max(line[0] / law.height, length(line[1:]) / scale)
+    if law.law == "laplace":
+        return sum(line) / scale
+    assert law.law == "gaussian"
+    return sum(x * x for x in line) / scale**2
+
+
+def length(line):
+    """L2 norm, exact if it is whole and never too long."""
+    return Fraction(isqrt(sum(x * x for x in line) * 10**24), 10**12)
 
 
 def selection_loss(scale, released, one, other):

@@ -14,7 +14,7 @@ from sfumato.box import REACH, Box
 from sfumato.budget import Caps, Ledger, Overspent, Share
 from sfumato.curator.curator import Curator
 from sfumato.curator.noise import NoNoise, ReplayedNoise, SecureNoise
-from sfumato.curator.questions import MAX_NUMBERS, Counts, Grid, Nearest, Totals
+from sfumato.curator.questions import MAX_NUMBERS, Counts, Farther, Grid, Nearest, Totals
 from sfumato.engines.array import ArrayRows
 from tests.laws.harness import (
     BOX,
@@ -66,6 +66,8 @@ def asks(curator, account):
         lambda: curator.sums(CELLS, share=gdp, counts=gdp, radius=9),
         lambda: curator.sums(CELLS, share=pure, counts=gdp),
         lambda: curator.sums(Grid(2, 2), share=pure, joint=True),
+        lambda: curator.sums(CELLS, share=pure, joint=True, radius=(9, 8, 7, 6)),
+        lambda: curator.first_below(Farther(CELLS, (5, 6)), 3, share=pure),
     ]
 
 
@@ -151,7 +153,6 @@ def test_bad_questions_are_refused_before_the_charge():
         (TypeError, "share of an account", lambda: curator.counts(CELLS, share=1.0)),
         (ValueError, "above 0", lambda: curator.counts(CELLS, share=account.rest("approximate"))),
         (ValueError, "pure share", lambda: curator.sums(CELLS, share=gdp, joint=True)),
-        (ValueError, "radius", lambda: curator.sums(CELLS, share=pure, joint=True, radius=5)),
         (ValueError, "radius", lambda: curator.sums(Grid(2, 2), share=pure, radius=5)),
         (ValueError, "whole number", lambda: curator.sums(CELLS, share=pure, radius=0)),
         (ValueError, "whole number", lambda: curator.sums(CELLS, share=pure, radius=1.5)),

@@ -75,13 +75,16 @@ def test_counts_and_sums_stay_in_the_body_of_their_joint_norm(question, rows, ex
         return
     counts, sums = change(question, rows, [extra])
     assert sorted(counts.ravel())[-1] == 1
-    moved = [line for line in sums if line.any()]
+    moved = [(cell, line) for cell, line in enumerate(sums) if line.any()]
     assert len(moved) <= 1
-    for line in moved:
+    for cell, line in moved:
+        assert counts[cell] == 1
         if question.radius is None:
             assert max(abs(int(x)) for x in line) <= REACH
         else:
-            assert sum(int(x) ** 2 for x in line) <= question.radius**2
+            assert sum(int(x) ** 2 for x in line) <= question.radii[cell] ** 2
+            assert size(line)[0] <= question.sensitivities()[cell].l1
+            assert size(line)[1] <= question.sensitivities()[cell].l2_squared
 
 
 @questions

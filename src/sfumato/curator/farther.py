@@ -28,7 +28,7 @@ class Farther:
     edges: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        given = self.edges if isinstance(self.edges, Sequence | np.ndarray) else (self.edges,)
+        given = self.edges if isinstance(self.edges, Sequence | np.ndarray) else ()
         edges = tuple(int(e) if isinstance(e, np.integer) else e for e in given)
         whole = all(type(e) is int and 1 <= e <= kernels.LONGEST for e in edges)
         if not edges or not whole or any(a >= b for a, b in pairwise(edges)):
