@@ -85,6 +85,8 @@ class Growth:
             levels.append(levels[-1][:, ::2] + levels[-1][:, 1::2])
         top, place = np.arange(len(counts)), np.zeros(len(counts), dtype=np.int64)
         for exact in reversed(levels):
+            if self.done:
+                return
             split = self._split(exact[top, place], decide)
             top = np.repeat(top[split], 2)
             place = np.repeat(2 * place[split], 2)
