@@ -16,7 +16,7 @@ from sfumato.curator.moment_questions import COARSEST, FINEST, MOMENTS, Products
 from sfumato.curator.noise import MAX_SCALE, NoNoise, ReplayedNoise
 from sfumato.curator.projection import Projection
 from sfumato.engines import kernels_moments
-from tests.laws.harness import BOX, blobs, curator_of, loss, without_noise
+from tests.laws.harness import BOX, Remembering, blobs, curator_of, loss, without_noise
 from tests.laws.test_curator import Diary
 
 F = Fraction
@@ -282,16 +282,22 @@ def test_the_stated_deviation_is_the_measured_one(moment, kind):
 
 @pytest.mark.parametrize("ball", [False, True])
 @moments
-def test_a_tiny_share_is_answered_in_coarser_steps(moment, ball):
+def test_a_tiny_share_is_answered_in_coarser_steps_with_the_noise_for_them(moment, ball):
     tiny = F(1, 10**7)
-    curator = Curator(ROWS, bounds=(0, 1), epsilon=tiny, noise=ReplayedNoise(1))
-    account = curator.reserve("test", Caps(pure=tiny))
-    seen = curator.view(BALL) if ball else curator
-    answer = seen.moments(moment(2), share=account.rest("pure"))
-    assert np.isfinite(answer.values).all()
-    assert account.entries[0].scale <= MAX_SCALE
-    needed = moment(2, COARSEST).sensitivity(ball=ball)
-    assert account.entries[0].scale > (needed.l1 if moment is Squares else 70) / tiny
+    transcripts = []
+    for rows in (ROWS, np.vstack([ROWS, [[1.0, 0.0 if ball else 3.0]]])):
+        curator = Remembering(rows, bounds=(BOX.lower, BOX.upper), epsilon=tiny, noise=NoNoise())
+        account = curator.reserve("test", Caps(pure=tiny))
+        seen = curator.view(BALL) if ball else curator
+        seen.moments(moment(2), share=account.rest("pure"))
+        transcripts.append(curator.transcript)
+    ours, theirs = transcripts
+    (law,) = ours.laws
+    assert law.scale <= MAX_SCALE
+    # Steps half as wide would have needed a scale that cannot be drawn.
+    assert law.scale > MAX_SCALE // 5
+    lost = loss(law, ours.released[0], ours.exact[0], theirs.exact[0])
+    assert tiny * F(9, 10) < lost <= tiny
 
 
 def test_a_share_too_tiny_is_refused_before_the_charge():
