@@ -140,7 +140,7 @@ def _peer_runs(point: Point, data: Sample) -> Iterator[tuple[Floats, float]]:
     """The same for diffprivlib, in the Python that has it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.npy"
-        np.save(path, (data.cube() + 1) / 2)
+        np.save(path, (data.cube + 1) / 2)
         numbers = (data.k, point.epsilon, point.runs, point.cap, _seed(point))
         script = Path(__file__).with_name("utility_peer.py")
         command = [os.environ[PEER_PYTHON], str(script), str(path), *map(str, numbers)]

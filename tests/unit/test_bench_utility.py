@@ -36,6 +36,7 @@ from bench.utility_points import (
 )
 from bench.utility_runs import CAPPED, FAILED, SLOW, UNFIT, Result, append, measure, missing, read
 from sfumato.methods import METHODS, DPLloyd
+from sfumato.nonprivate import nicv
 
 MADE_HERE = [name for name, source in SOURCES.items() if not source.is_file]
 
@@ -64,8 +65,16 @@ def test_the_blobs_are_far_apart_and_inside_their_bounds(monkeypatch):
 
 def test_the_cube_and_back():
     data = load("digits")
-    assert np.allclose(data.from_cube(data.cube()), data.rows)
+    assert np.allclose(data.from_cube(data.cube), data.rows)
     assert not data.found(data.rows[:10])
+
+
+@pytest.mark.parametrize("name", ["digits", "three_2"])
+def test_nicv_is_that_of_the_owners_tools(name):
+    data = load(name)
+    for centers in (data.rows[:10], data.rows.mean(axis=0)[None]):
+        expected = nicv(data.rows, centers, bounds=data.bounds)
+        assert data.nicv(centers) == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_reference_is_the_optimum_of_clear_clusters():
