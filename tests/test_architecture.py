@@ -20,17 +20,28 @@ files = pytest.mark.parametrize("path", FILES, ids=ids)
 # What travels to the rows, wherever they are.
 TRAVELLERS = {
     "curator/questions.py",
+    "curator/cells.py",
+    "curator/farther.py",
     "curator/scores.py",
     "curator/projection.py",
     "curator/moment_questions.py",
+    "curator/tree_questions.py",
 }
 SENSITIVE = {
     "questions": ("Counts", "Totals"),
+    "farther": ("Farther",),
     "scores": ("Cost",),
     "projection": ("Projection",),
     "moment_questions": ("Squares", "Products"),
+    "tree_questions": ("Branches",),
 }
-VERBS = {"curator": "Curator", "views": "Views", "moments": "Moments"}
+VERBS = {
+    "curator": "Curator",
+    "views": "Views",
+    "moments": "Moments",
+    "thresholds": "Thresholds",
+    "trees": "Trees",
+}
 
 TRUSTED_NOISE = {"curator/noise.py", "curator/samplers.py", "curator/stream.py"}
 
@@ -73,6 +84,7 @@ ALLOWED = {
         "curator.projection",
         "curator.questions",
         "curator.scores",
+        "curator.tree_questions",
         "gdp",
         "methods",
         "parameters",
@@ -152,7 +164,7 @@ def test_questions_state_their_sensitivity_and_mechanisms_their_guarantee():
     for file, names in SENSITIVE.items():
         for name in names:
             assert "Sensitivity:" in ast.get_docstring(classes(f"curator/{file}.py")[name]), name
-    for file in ("mechanisms", "selection", "vault"):
+    for file in ("mechanisms", "knorm", "selection", "crossing", "splits", "vault"):
         for name, node in classes(f"curator/{file}.py").items():
             assert "Guarantee:" in ast.get_docstring(node), name
     for file, name in VERBS.items():
@@ -172,14 +184,18 @@ def test_every_question_and_sampler_has_a_proof_page():
     assert {
         "counts",
         "totals",
+        "first-below",
         "cost",
         "block-means",
         "view",
         "moments",
+        "priv-tree",
         "exact-kernels",
         "discrete-laplace",
         "rounded-gaussian",
         "cube-noise",
+        "ball-noise",
+        "cylinder-noise",
         "selection",
         "stream",
         "composition",

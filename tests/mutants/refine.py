@@ -1,0 +1,124 @@
+"""Bugs planted in radii of their own for cells, and in the search for a threshold."""
+
+from tests.mutants.mutant import Mutant
+
+FIRST = "tests/laws/test_first_below.py"
+RADII = "tests/laws/test_radii.py"
+KERNELS = "tests/unit/test_kernels.py"
+
+MUTANTS = {
+    "searches for a threshold use half their noise": Mutant(
+        "curator/crossing.py",
+        "return 2 * Fraction(self.most) / self.share.amount",
+        "return Fraction(self.most) / self.share.amount",
+        f"{FIRST}::test_no_index_loses_more_than_the_charge",
+    ),
+    "searches for a threshold use twice their noise": Mutant(
+        "curator/crossing.py",
+        "return 2 * Fraction(self.most) / self.share.amount",
+        "return 4 * Fraction(self.most) / self.share.amount",
+        f"{FIRST}::test_a_hundred_edges_use_up_the_charge_and_more_edges_do_not_pass_it",
+    ),
+    "half the noise on the counts": Mutant(
+        "curator/crossing.py",
+        "below = counts + moved[1:] <=",
+        "below = counts + moved[1:] // 2 <=",
+        f"{FIRST}::test_searches_end_as_often_as_their_chances_say",
+    ),
+    "no noise on the threshold": Mutant(
+        "curator/crossing.py",
+        "<= self.threshold + moved[0]\n",
+        "<= self.threshold\n",
+        f"{FIRST}::test_the_search_is_the_definition",
+    ),
+    "fresh noise on the threshold for every edge": Mutant(
+        "curator/crossing.py",
+        "<= self.threshold + moved[0]\n",
+        "<= self.threshold + noise.laplace(self.scale, self.size)\n",
+        f"{FIRST}::test_searches_end_as_often_as_their_chances_say",
+    ),
+    "counts at the threshold do not end the search": Mutant(
+        "curator/crossing.py",
+        "below = counts + moved[1:] <=",
+        "below = counts + moved[1:] <",
+        f"{FIRST}::test_the_search_is_the_definition",
+    ),
+    "the last count below instead of the first": Mutant(
+        "curator/crossing.py",
+        "return int(np.append(below, True).argmax())",
+        "return int(below.sum())",
+        f"{FIRST}::test_the_search_is_the_definition",
+    ),
+    "searches forget the group": Mutant(
+        "curator/thresholds.py",
+        "most = question.sensitivity() * self._rows_per_neighbour",
+        "most = question.sensitivity()",
+        f"{FIRST}::test_a_group_loses_no_more_than_was_charged_and_nearly_as_much",
+    ),
+    "rows at an edge are beyond it": Mutant(
+        "engines/kernels.py",
+        "np.searchsorted(limits, loops.squares(block, labels, centers))",
+        'np.searchsorted(limits, loops.squares(block, labels, centers), side="right")',
+        f"{FIRST}::test_a_row_at_the_edge_is_not_beyond_it",
+    ),
+    "rows count once for each edge": Mutant(
+        "curator/farther.py",
+        "np.cumsum(state[::-1])[::-1][1:]",
+        "np.cumsum(np.cumsum(state[::-1]))[::-1][1:]",
+        f"{FIRST}::test_rows_move_all_counts_up_and_by_no_more_than_declared",
+    ),
+    "counts of nearer rows": Mutant(
+        "curator/farther.py",
+        "np.cumsum(state[::-1])[::-1][1:]",
+        "np.cumsum(state)[:-1]",
+        f"{FIRST}::test_counts_are_the_definition",
+    ),
+    "foreign questions about distances are let in": Mutant(
+        "curator/farther.py",
+        "if type(question) is not Farther or type(question.cells) is not Nearest:",
+        "if not isinstance(question, Farther) or type(question.cells) is not Nearest:",
+        f"{FIRST}::test_bad_searches_are_refused_before_the_charge",
+    ),
+    "searches are read before they are charged": Mutant(
+        "curator/thresholds.py",
+        "        return self._pay([law.entry()], search)\n",
+        "        return search(self._Vault__rows)\n",
+        "tests/laws/test_curator.py::test_every_question_is_charged_before_a_row_is_read",
+    ),
+    "every cell's rows are cut to the widest radius": Mutant(
+        "engines/kernels.py",
+        "radii = np.minimum(radii, LONGEST)",
+        "radii = np.full_like(radii, radii.max())",
+        f"{RADII}::test_each_cell_reaches_its_own_radius_and_no_row_more",
+    ),
+    "compiled loops cut every cell to the radius of the first": Mutant(
+        "engines/kernels_numba.py",
+        "radius = radii[cell]",
+        "radius = radii[0]",
+        f"{KERNELS}::test_every_cut_gives_the_integers_of_the_oracle",
+    ),
+    "lines forget the group": Mutant(
+        "curator/parts.py",
+        "[s.times(rows) for s in question.sensitivities()]",
+        "[s.times(1) for s in question.sensitivities()]",
+        f"{RADII}::test_a_group_in_several_cells_loses_no_more_than_was_charged",
+    ),
+    "cylinders forget the group": Mutant(
+        "curator/parts.py",
+        "Cylinder.fitting(share, question.radii, rows)",
+        "Cylinder.fitting(share, question.radii, 1)",
+        f"{RADII}::test_a_group_in_several_cells_loses_no_more_than_was_charged",
+    ),
+    "cylinders for the narrowest cell": Mutant(
+        "curator/parts.py",
+        "Cylinder.fitting(share, question.radii, rows)",
+        "Cylinder.fitting(share, [min(question.radii)] * len(question.radii), rows)",
+        f"{RADII}::test_a_row_loses_no_more_than_was_charged_and_all_of_it_where_it_is_cut",
+    ),
+    "L1 of a radius without the columns": Mutant(
+        "curator/questions.py",
+        "return Sensitivity(isqrt(self.n_features * radius * radius), radius * radius)",
+        "return Sensitivity(radius, radius * radius)",
+        f"{RADII}::test_each_cell_reaches_its_own_radius_and_no_row_more",
+    ),
+}
