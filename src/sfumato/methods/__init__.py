@@ -1,5 +1,6 @@
 """Clustering methods by name. A new method is one file and one line here."""
 
+from sfumato.methods.auto import Auto
 from sfumato.methods.base import Centers, Method, Task
 from sfumato.methods.dplloyd import DPLloyd
 from sfumato.methods.eugkm import EUGkM
@@ -9,6 +10,7 @@ from sfumato.methods.pgkm import PGkM
 from sfumato.methods.sukpisit import Sukpisit
 
 METHODS: dict[str, type[Method]] = {
+    "auto": Auto,
     "dplloyd": DPLloyd,
     "sukpisit": Sukpisit,
     "gkm": GkM,
@@ -20,6 +22,7 @@ METHODS: dict[str, type[Method]] = {
 
 __all__ = [
     "METHODS",
+    "Auto",
     "Centers",
     "DPLloyd",
     "EUGkM",

@@ -127,7 +127,9 @@ def _main(ball: Curator, share: Share, route: Route, n: float) -> tuple[Floats, 
 def _sketch_size(route: Route, d: int, n: float) -> int:
     """The largest sketch in which main axes should stand out from noise; 0 if there is none."""
     steps, part = route.steps, route.moments
-    for size in (s for s in (d, *_SKETCHES) if s <= d and s * d <= MAX_NUMBERS):
+    for size in (min(d, _SKETCHES[0]), *_SKETCHES):
+        if size > d or size * d > MAX_NUMBERS:
+            continue
         if steps.pure:
             edge = size**1.5 / (steps.size * part)
         else:

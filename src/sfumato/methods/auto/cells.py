@@ -106,7 +106,6 @@ def centers_of(counted: Counted, k: int, quantile: float, rng: np.random.Generat
     halves = np.broadcast_to(counted.cells.widths / 2, middles.shape)
     if np.count_nonzero(weights) < k:
         weights = np.maximum(counted.counts, 0) + 1e-6
-    if len(middles) < _FEW * k:
         extra = rng.normal(size=(_FEW * k, middles.shape[1])) * halves.max(axis=0) / 3
         middles = np.vstack([middles, np.average(middles, axis=0, weights=weights) + extra])
         halves = np.vstack([halves, np.tile(halves.max(axis=0) / 2, (len(extra), 1))])

@@ -19,7 +19,7 @@ _LEAST = Fraction(1, 10**4)
 
 # Error of a centre, relative to its radius, from which it says nothing.
 _DROWNED = 0.6
-_DROWNED_HIGH = {True: 0.2, False: 0.22}
+_DROWNED_HIGH = {True: 0.2, False: 0.27}
 
 
 def is_tiny(task: Task) -> bool:
