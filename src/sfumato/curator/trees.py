@@ -16,8 +16,6 @@ from sfumato.curator.tree_questions import Corners, Domain
 from sfumato.curator.vault import Vault
 from sfumato.engines.base import Rows
 
-__all__ = ["MAX_LEAVES", "Domain", "Trees"]
-
 MAX_LEAVES = 2**20
 """The most leaves that a tree may be allowed."""
 
