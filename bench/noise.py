@@ -38,6 +38,15 @@ def laws(noise: SecureNoise) -> dict[str, tuple[Callable[[int], object], int]]:
             lambda size: noise.cube(SCALE, size // DIM, DIM),
             1_000_000,
         ),
+        "ball noise, D = 2": (lambda size: noise.ball(SCALE, size // 2, 2), 1_000_000),
+        f"ball noise, D = {DIM}": (
+            lambda size: noise.ball(SCALE, size // DIM, DIM),
+            1_000_000,
+        ),
+        f"cylinder noise, D = {DIM}": (
+            lambda size: noise.cylinder([SCALE] * (size // (DIM + 1)), SCALE, DIM),
+            1_100_000,
+        ),
     }
 
 
