@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,10 @@ class Lifted(NamedTuple):
     rows: Floats
     squares: Floats
 
+    def take(self, numbers: Ints) -> Lifted:
+        """Some of the points, by their numbers."""
+        return Lifted(self.rows[numbers], self.squares[numbers])
+
     def to(self, centers: Floats) -> Floats:
         """Squared distances: (centers, points)."""
         gaps: Floats = _slopes(centers).T @ self.rows.T
@@ -26,17 +31,30 @@ class Lifted(NamedTuple):
 
     def nearest(self, centers: Floats) -> tuple[Ints, Floats]:
         """The nearest centre of every point, and its squared distance."""
-        slopes, n = _slopes(centers), len(self.rows)
-        own, first = np.empty(n, dtype=np.int64), np.empty(n)
-        size = max(1, _BLOCK // len(centers))
-        lines = np.arange(min(size, n))
-        for start in range(0, n, size):
-            part = slice(start, start + size)
-            scores = self.rows[part] @ slopes
+        own, first = np.empty(len(self.rows), dtype=np.int64), np.empty(len(self.rows))
+        for part, scores, lines in self._blocks(centers):
             own[part] = scores.argmin(axis=1)
-            first[part] = scores[lines[: len(scores)], own[part]]
+            first[part] = scores[lines, own[part]]
         first += self.squares
         return own, np.maximum(first, 0, out=first)
+
+    def second(self, centers: Floats, own: Ints) -> Floats:
+        """The squared distance of the nearest centre but `own`; of one alone it is infinite."""
+        second = np.empty(len(self.rows))
+        for part, scores, lines in self._blocks(centers):
+            scores[lines, own[part]] = np.inf
+            second[part] = scores.min(axis=1)
+        second += self.squares
+        return np.maximum(second, 0, out=second)
+
+    def _blocks(self, centers: Floats) -> Iterator[tuple[slice, Floats, Ints]]:
+        """Yield |c|² − 2x·c of some points at a time, and the numbers of its lines."""
+        slopes, size = _slopes(centers), max(1, _BLOCK // len(centers))
+        lines = np.arange(min(size, len(self.rows)))
+        for start in range(0, len(self.rows), size):
+            part = slice(start, start + size)
+            scores = self.rows[part] @ slopes
+            yield part, scores, lines[: len(scores)]
 
 
 def lift(points: Floats) -> Lifted:
@@ -50,23 +68,8 @@ def nearest(points: Floats, centers: Floats) -> tuple[Ints, Floats]:
     return lift(points).nearest(centers)
 
 
-def two_nearest(points: Floats, centers: Floats) -> tuple[Ints, Floats, Floats]:
-    """The nearest centre of every point, its squared distance, and that of the second nearest."""
-    gaps = squared(points, centers)
-    own = gaps.argmin(axis=1)
-    rows = np.arange(len(points))
-    first = gaps[rows, own]
-    gaps[rows, own] = np.inf
-    return own, first, gaps.min(axis=1)
-
-
-def squared(points: Floats, centers: Floats) -> Floats:
-    """All squared distances: (points, centers)."""
-    gaps = -2 * points @ centers.T
-    gaps += np.square(centers).sum(axis=1)
-    gaps += np.square(points).sum(axis=1)[:, None]
-    return np.maximum(gaps, 0)
-
-
 def _slopes(centers: Floats) -> Floats:
-    return np.vstack([-2 * centers.T, np.square(centers).sum(axis=1)])
+    slopes = np.empty((centers.shape[1] + 1, len(centers)))
+    np.multiply(centers.T, -2, out=slopes[:-1])
+    slopes[-1] = np.square(centers).sum(axis=1)
+    return slopes

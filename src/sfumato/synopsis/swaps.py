@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.box import Floats
-from sfumato.synopsis.distances import squared, two_nearest
+from sfumato.synopsis.distances import lift
 from sfumato.synopsis.mass import Mass
 
 _CANDIDATES = 128
@@ -20,9 +20,11 @@ def best_swaps(mass: Mass, centers: Floats) -> Floats:
     so that one which costs a little more can still be worth it.
     """
     points, weights = mass.points[:], mass.weights
-    own, first, second = two_nearest(points, centers)
+    lifted = lift(points)
+    own, first = lifted.nearest(centers)
+    second = lifted.second(centers, own)
     places = (weights * first).argsort()[-_CANDIDATES:]
-    new = squared(points[places], points)
+    new = lifted.to(points[places])
     kept = np.minimum(first, new)
     # Losing a centre sends its points to the second nearest, or to the new place.
     owners = np.zeros((len(points), len(centers)))

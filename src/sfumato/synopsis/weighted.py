@@ -6,50 +6,29 @@ Greedy k-means++ (Arthur, Vassilvitskii 2007), Lloyd's steps, and swaps of one c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sfumato.box import Floats, Ints
-from sfumato.synopsis.distances import Lifted, lift, two_nearest
+from sfumato.synopsis.lloyd import WORTH, State, Weighted, assign, move, settle
 
 _FIRST_STEPS = 12
 _STEPS_AFTER_SWAP = 8
 _LAST_STEPS = 60
-_WORTH = 1e-5
 # Two starts that end so close to each other have found the same.
 _SAME = 1e-4
 
 _CANDIDATES = 24
 _LOOKED_AT = 4
 _HOPE = 0.05
+_MOST_SWAPS = 400
 
-# Points × centres × steps: fewer starts and swaps where one step is a lot of work.
-_START_WORK = 1e7
-_SWAP_WORK = 3e8
-# Up to so many points × centres looking at all of them is cheaper than at the moved ones.
-_SMALL = 2**16
-
-
-@dataclass(frozen=True)
-class _Mass:
-    """Points about their mean, their weights, and the weights above w·x in the rows of a table."""
-
-    places: Floats
-    weights: Floats
-    lifted: Lifted
-    table: Floats
-
-
-@dataclass(frozen=True)
-class _State:
-    """Centres, the nearest of every point, its squared distance, and the table's sums by centre."""
-
-    centers: Floats
-    own: Ints
-    first: Floats
-    sums: Floats
-    cost: float
+# Points × centres × steps: fewer starts, swaps and last steps where one step is a lot of work.
+_START_WORK = 2e6
+_SWAP_WORK = 1e8
+_LAST_WORK = 3e8
+# Of more points × centres the search sees a sample, of at least so many points for each centre.
+_SEARCHED = 2**22
+_PLENTY = 64
 
 
 def weighted_kmeans(
@@ -67,52 +46,78 @@ def weighted_kmeans(
     save nothing. Of at most k points with weight each is a centre, some of them twice or more
     often; without any weight all points weigh the same.
     """
+    if not len(points):
+        raise ValueError("k-means needs at least one point, got none")
     heavy = np.flatnonzero(weights > 0)
-    scale = 1.0
+    unit = 1.0
     if not len(heavy):
-        heavy, weights, scale = np.arange(len(points)), np.ones(len(points)), 0.0
+        heavy, weights, unit = np.arange(len(points)), np.ones(len(points)), 0.0
     if len(heavy) <= k:
         return points[heavy[np.arange(k) % len(heavy)]], 0.0
+    # About their middle squared distances lose the fewest digits.
     middle = np.average(points[heavy], axis=0, weights=weights[heavy])
-    mass = _mass(points[heavy] - middle, weights[heavy])
-    starts = int(np.clip(_START_WORK / (len(heavy) * k), 2, n_starts))
+    mass = Weighted.of(points[heavy] - middle, weights[heavy])
+    most = max(_SEARCHED // k, _PLENTY * k)
+    if len(mass) <= most:
+        best = _best(mass, k, rng, n_starts, patience)
+    else:
+        found = _best(_sample(mass, most, rng), k, rng, n_starts, patience)
+        best = settle(mass, assign(mass, found.centers), _steps(mass, k, _LAST_WORK, _LAST_STEPS))
+    return best.centers + middle, unit * best.cost
+
+
+def _sample(mass: Weighted, most: int, rng: np.random.Generator) -> Weighted:
+    """At most so many points, drawn by weight and by weight × distance² (Bachem et al. 2018)."""
+    far = mass.weights * mass.lifted.squares
+    chances = mass.weights / mass.weights.sum() + far / max(far.sum(), 1e-300)
+    sums = np.cumsum(chances)
+    # Evenly spaced marks: of points next to each other in the list not too many are drawn.
+    marks = (np.arange(most) + rng.random()) * (sums[-1] / most)
+    hits = np.bincount(np.searchsorted(sums[:-1], marks, side="right"))
+    drawn = np.flatnonzero(hits)
+    weights = mass.weights[drawn] * hits[drawn] * (sums[-1] / most) / chances[drawn]
+    return Weighted.of(mass.points[drawn], weights)
+
+
+def _best(mass: Weighted, k: int, rng: np.random.Generator, n_starts: int, patience: int) -> State:
+    """Search from a few starts, but from no more once two have ended alike."""
     best = _search(mass, k, rng, patience)
-    for _ in range(starts - 1):
+    for _ in range(_steps(mass, k, _START_WORK, n_starts) - 1):
         found = _search(mass, k, rng, patience)
         same = abs(found.cost - best.cost) <= _SAME * best.cost
         best = found if found.cost < best.cost else best
         if same:
             break
-    return best.centers + middle, scale * best.cost
+    return best
 
 
-def _mass(places: Floats, weights: Floats) -> _Mass:
-    table = np.vstack([weights, places.T * weights])
-    return _Mass(places, weights, lift(places), table)
+def _steps(mass: Weighted, k: int, work: float, most: int) -> int:
+    """How many steps through all points so much work allows: at least 2, if as many are wanted."""
+    return min(max(int(work / (len(mass) * k)), 2), most)
 
 
-def _search(mass: _Mass, k: int, rng: np.random.Generator, patience: int) -> _State:
-    state = _settle(mass, _begin(mass, _seeds(mass, k, rng)), _FIRST_STEPS)
+def _search(mass: Weighted, k: int, rng: np.random.Generator, patience: int) -> State:
+    state = settle(mass, assign(mass, _seeds(mass, k, rng)), _FIRST_STEPS)
     state = _swap(mass, state, rng, patience)
-    return _settle(mass, state, _LAST_STEPS)
+    return settle(mass, state, _steps(mass, k, _LAST_WORK, _LAST_STEPS))
 
 
-def _seeds(mass: _Mass, k: int, rng: np.random.Generator) -> Floats:
+def _seeds(mass: Weighted, k: int, rng: np.random.Generator) -> Floats:
     """Points drawn by weight × squared distance; of a few, the one that lowers the cost most."""
     candidates = 2 + int(np.log(k))
     chosen = _draw(mass.weights, 1, rng)
-    first = mass.lifted.to(mass.places[chosen])[0]
+    first = mass.lifted.to(mass.points[chosen])[0]
     while len(chosen) < k:
         drawn = _draw(mass.weights * first, candidates, rng)
-        gaps = np.minimum(first, mass.lifted.to(mass.places[drawn]))
+        gaps = np.minimum(first, mass.lifted.to(mass.points[drawn]))
         best = int((gaps @ mass.weights).argmin())
         chosen = np.append(chosen, drawn[best])
         first = gaps[best]
-    return mass.places[chosen]
+    return mass.points[chosen]
 
 
 def _draw(chances: Floats, n: int, rng: np.random.Generator) -> Ints:
-    """Numbers of points by their chances; by nothing where all chances are 0."""
+    """Numbers of points by their chances; all alike where every chance is 0."""
     sums = np.cumsum(chances)
     if sums[-1] <= 0:
         return rng.integers(len(chances), size=n)
@@ -120,78 +125,27 @@ def _draw(chances: Floats, n: int, rng: np.random.Generator) -> Ints:
     return drawn
 
 
-def _begin(mass: _Mass, centers: Floats) -> _State:
-    own, first = mass.lifted.nearest(centers)
-    sums = _sums(own, mass.table, len(centers))
-    return _State(centers, own, first, sums, float(mass.weights @ first))
-
-
-def _sums(own: Ints, table: Floats, k: int) -> Floats:
-    return np.stack([np.bincount(own, row, k) for row in table])
-
-
-def _settle(mass: _Mass, state: _State, steps: int, goal: float = np.inf) -> _State:
-    """Take Lloyd's steps until they save nothing worth it, or the goal is out of reach."""
-    least = _WORTH / len(state.centers)
-    for step in range(steps):
-        held = state.sums[0]
-        means = np.where(held > 0, state.sums[1:] / np.where(held > 0, held, 1.0), state.centers.T)
-        # To move a centre by s saves its weight × s².
-        saved = held * np.square(means - state.centers.T).sum(axis=0)
-        moved = np.flatnonzero(saved > 0.1 * least * state.cost)
-        if not len(moved):
-            break
-        before, state = state, _move(mass, state, moved, means.T[moved])
-        pace = before.cost - state.cost
-        if pace < _WORTH * before.cost or state.cost - pace * (steps - step) > goal:
-            break
-    return state
-
-
-def _move(mass: _Mass, state: _State, moved: Ints, to: Floats) -> _State:
-    """Move some centres and look again at the points that this concerns."""
-    centers = state.centers.copy()
-    centers[moved] = to
-    k = len(centers)
-    if k * len(mass.weights) <= _SMALL or 3 * len(moved) > k:
-        return _begin(mass, centers)
-    own, first = state.own.copy(), state.first.copy()
-    gone = np.zeros(k, dtype=bool)
-    gone[moved] = True
-    left = np.flatnonzero(gone[own])
-    nearer, gaps = mass.lifted.nearest(to)
-    closer = np.flatnonzero(gaps < first)
-    own[closer], first[closer] = moved[nearer[closer]], gaps[closer]
-    part = Lifted(mass.lifted.rows[left], mass.lifted.squares[left])
-    own[left], first[left] = part.nearest(centers)
-    changed = np.flatnonzero(own != state.own)
-    table = mass.table[:, changed]
-    sums = state.sums + _sums(own[changed], table, k) - _sums(state.own[changed], table, k)
-    return _State(centers, own, first, sums, float(mass.weights @ first))
-
-
-def _swap(mass: _Mass, state: _State, rng: np.random.Generator, patience: int) -> _State:
+def _swap(mass: Weighted, state: State, rng: np.random.Generator, patience: int) -> State:
     """Put one centre elsewhere and let all settle, as long as that lowers the cost."""
-    k, n = len(state.centers), len(mass.weights)
-    second, failures = None, 0
-    for _ in range(int(np.clip(_SWAP_WORK / (n * k), 20, 400)) if k > 1 else 0):
-        if second is None:
-            second = two_nearest(mass.places, state.centers)[2]
+    k, failures = len(state.centers), 0
+    second = mass.lifted.second(state.centers, state.own)
+    for _ in range(_steps(mass, k, _SWAP_WORK, _MOST_SWAPS)):
+        if k == 1 or failures == patience:
+            break
         tried = _try(mass, state, second, rng)
-        if tried.cost < state.cost * (1 - _WORTH):
-            state, second, failures = tried, None, 0
+        if tried.cost < state.cost * (1 - WORTH):
+            state, failures = tried, 0
+            second = mass.lifted.second(state.centers, state.own)
         else:
             failures += 1
-        if failures == patience:
-            break
     return state
 
 
-def _try(mass: _Mass, state: _State, second: Floats, rng: np.random.Generator) -> _State:
+def _try(mass: Weighted, state: State, second: Floats, rng: np.random.Generator) -> State:
     """Swap the most promising pair of a point drawn by its cost and a centre, and settle."""
     k = len(state.centers)
     drawn = _draw(mass.weights * state.first, _CANDIDATES, rng)
-    gaps = mass.lifted.to(mass.places[drawn])
+    gaps = mass.lifted.to(mass.points[drawn])
     costs = np.minimum(state.first, gaps) @ mass.weights
     best = costs.argsort()[:_LOOKED_AT]
     gaps = gaps[best]
@@ -203,6 +157,6 @@ def _try(mass: _Mass, state: _State, second: Floats, rng: np.random.Generator) -
     pick = int(after.argmin())
     if after[pick] > (1 + _HOPE) * state.cost:
         return state
-    new = mass.places[drawn[best[pick]]][None]
-    swapped = _move(mass, state, lost[pick].argmin(keepdims=True), new)
-    return _settle(mass, swapped, _STEPS_AFTER_SWAP, state.cost)
+    new = mass.points[drawn[best[pick]]][None]
+    swapped = move(mass, state, lost[pick].argmin(keepdims=True), new)
+    return settle(mass, swapped, _STEPS_AFTER_SWAP, state.cost)
