@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sfumato.box import REACH
 from sfumato.curator.projection import MAX_ENTRY, Projection
+from sfumato.engines import kernels
 from sfumato.engines.kernels import MAX_FEATURES
 from sfumato.engines.kernels_view import widest
 
@@ -67,12 +68,21 @@ def problems(draw):
 @settings(max_examples=400)
 def test_rows_are_seen_as_defined_and_never_leave_the_lattice_or_the_ball(problem):
     projection, rows = problem
-    found = projection.see(rows)
+    with kernels.use("numpy"):
+        found = projection.see(rows)
     assert found.dtype == np.int16
     assert found.tolist() == [seen(projection, row) for row in rows.tolist()]
     assert (np.abs(found.astype(int)) <= REACH).all()
     if projection.ball:
         assert (np.square(found.astype(int)).sum(axis=1) <= REACH**2).all()
+
+
+@given(problems())
+@settings(max_examples=200)
+def test_the_compiled_loop_gives_the_same_integers(problem):
+    projection, rows = problem
+    with kernels.use("numba"):
+        assert projection.see(rows).tolist() == [seen(projection, row) for row in rows.tolist()]
 
 
 def test_on_every_row_of_a_small_lattice():
@@ -83,9 +93,11 @@ def test_on_every_row_of_a_small_lattice():
             projection = Projection(turn, np.array([1, -2]), shift, ball)
             for corner in ((-7, -7), (REACH - 14, REACH - 14), (2, 23_160)):
                 rows = np.indices((15, 15)).reshape(2, -1).T + corner
-                found = projection.see(rows.astype(np.int16)).tolist()
-                assert found == [seen(projection, row) for row in rows.tolist()]
-                assert not ball or max(sum(x * x for x in y) for y in found) <= REACH**2
+                expected = [seen(projection, row) for row in rows.tolist()]
+                for backend in ("numpy", "numba"):
+                    with kernels.use(backend):
+                        assert projection.see(rows.astype(np.int16)).tolist() == expected
+                assert not ball or max(sum(x * x for x in y) for y in expected) <= REACH**2
 
 
 @pytest.mark.parametrize("shift", [0, 37, 38, 40])
@@ -101,7 +113,10 @@ def test_sums_at_the_edge_of_what_is_exact(ball, shift):
     rows[1] = -REACH
     rows[2:] = rng.integers(-REACH, REACH + 1, (3, d))
     projection = Projection(matrix, np.full(d, -REACH), shift, ball)
-    assert projection.see(rows).tolist() == [seen(projection, row) for row in rows.tolist()]
+    for backend in ("numpy", "numba"):
+        with kernels.use(backend):
+            found = projection.see(rows).tolist()
+        assert found == [seen(projection, row) for row in rows.tolist()]
     with pytest.raises(ValueError, match="2\\^53"):
         Projection(np.full((1, d + 1), MAX_ENTRY), np.full(d + 1, -REACH))
 

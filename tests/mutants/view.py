@@ -17,20 +17,20 @@ MUTANTS = {
     ),
     "viewed rows are not clipped": Mutant(
         "engines/kernels_view.py",
-        "            np.clip(y, -REACH, REACH, out=y)\n",
-        "            np.clip(y, -REACH - 1, REACH, out=y)\n",
+        "float(widest(m) if weights.ball else REACH)",
+        "float(widest(m) if weights.ball else REACH + 1)",
         DEFINED,
     ),
     "viewed rows rounded down": Mutant(
         "engines/kernels_view.py",
-        "        np.trunc(y, out=y)\n        if weights.ball:\n",
-        "        np.floor(y, out=y)\n        if weights.ball:\n",
+        "    np.trunc(y, out=y)\n    np.clip",
+        "    np.floor(y, out=y)\n    np.clip",
         DEFINED,
     ),
     "views half as large": Mutant(
         "engines/kernels_view.py",
-        "        scale = 2.0**-shift\n",
-        "        scale = 2.0 ** -(shift + 1)\n",
+        "np.float64(2.0**-shift)",
+        "np.float64(2.0 ** -(shift + 1))",
         DEFINED,
     ),
     "lengths rounded down": Mutant(
@@ -38,6 +38,12 @@ MUTANTS = {
         "    lengths += np.square(lengths) < squares\n",
         "    lengths -= np.square(lengths) > squares\n",
         f"{PROJECTION}::test_on_every_row_of_a_small_lattice",
+    ),
+    "compiled lengths rounded down": Mutant(
+        "engines/kernels_view_numba.py",
+        "            length += length * length < square\n",
+        "            length -= length * length > square\n",
+        f"{PROJECTION}::test_the_compiled_loop_gives_the_same_integers",
     ),
     "squares of far rows are not exact": Mutant(
         "engines/kernels_view.py",

@@ -191,6 +191,11 @@ def use(backend: Backend) -> Iterator[None]:
         _backend = before
 
 
+def compiled(rows: Lattice) -> bool:
+    """Whether the compiled loops are there, and worth it, for rows like these."""
+    return _loops(rows) is not kernels_numpy
+
+
 def _loops(rows: Lattice) -> Loops:
     global _cells_seen
     if _backend == "numpy":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.box import REACH, Floats, Ints, Lattice
+from sfumato.engines.kernels import compiled
 
 # Cells of a block, before and after the map: its buffers stay in the cache.
 _BLOCK_CELLS = 2**17
@@ -16,32 +18,35 @@ _BLOCK_CELLS = 2**17
 class Weights:
     """A matrix over 2^shift as floats, ready to be multiplied; both are exact.
 
-    With `columns` every coordinate looks at one column only, and `matrix` holds its factor.
+    With `columns` every coordinate looks at one column only, and `factors` does all the work.
     """
 
     matrix: Floats
+    factors: Floats
     constant: Floats
-    columns: Ints | None
-    all_columns: bool
+    columns: Ints | slice | None
     ball: bool
 
     @classmethod
     def of(cls, matrix: Ints, offset: Ints, shift: int, *, ball: bool) -> Weights:
         """Prepare y = trunc(matrix @ (x − offset) / 2^shift)."""
-        scale = 2.0**-shift
-        constant: Floats = (matrix @ offset) * np.float64(scale)
+        scale = np.float64(2.0**-shift)
+        m, d = matrix.shape
+        constant: Floats = (matrix @ offset) * scale
         if (np.count_nonzero(matrix, axis=1) > 1).any():
-            return cls(np.ascontiguousarray(matrix.T * scale), constant, None, False, ball)
+            return cls(np.ascontiguousarray(matrix.T * scale), np.ones(m), constant, None, ball)
         columns = np.argmax(matrix != 0, axis=1)
-        factors = matrix[np.arange(len(matrix)), columns] * scale
-        in_order = np.array_equal(columns, np.arange(matrix.shape[1]))
-        return cls(factors, constant, columns, in_order, ball)
+        factors = matrix[np.arange(m), columns] * scale
+        in_order = np.array_equal(columns, np.arange(d))
+        return cls(np.empty((0, 0)), factors, constant, slice(None) if in_order else columns, ball)
 
 
 def project(rows: Lattice, weights: Weights) -> Lattice:
     """Map every row alone: multiply, cut off fractions, clip to ±REACH or to the ball."""
     n, d = rows.shape
     m = len(weights.constant)
+    finish = _compiled_finish() if compiled(rows) else _finish
+    most = float(widest(m) if weights.ball else REACH)
     out = np.empty((n, m), dtype=np.int16)
     step = max(1, min(n, _BLOCK_CELLS // max(d, m)))
     seen = np.empty((step, m))
@@ -53,15 +58,8 @@ def project(rows: Lattice, weights: Weights) -> Lattice:
             wide[: len(block)] = block
             np.dot(wide[: len(block)], weights.matrix, out=y)
         else:
-            y[:] = block if weights.all_columns else block[:, weights.columns]
-            y *= weights.matrix
-        y -= weights.constant
-        np.trunc(y, out=y)
-        if weights.ball:
-            _shorten(y)
-        else:
-            np.clip(y, -REACH, REACH, out=y)
-        out[start : start + step] = y
+            y[:] = block[:, weights.columns]
+        finish(y, weights.factors, weights.constant, most, weights.ball, out[start : start + step])
     return out
 
 
@@ -70,10 +68,26 @@ def widest(n_out: int) -> int:
     return int(2 ** ((52 - (n_out - 1).bit_length()) // 2))
 
 
+def _compiled_finish() -> Callable[[Floats, Floats, Floats, float, bool, Lattice], None]:
+    from sfumato.engines.kernels_view_numba import finish
+
+    return finish
+
+
+def _finish(
+    y: Floats, factors: Floats, constant: Floats, most: float, ball: bool, out: Lattice
+) -> None:
+    y *= factors
+    y -= constant
+    np.trunc(y, out=y)
+    np.clip(y, -most, most, out=y)
+    if ball:
+        _shorten(y)
+    out[:] = y
+
+
 def _shorten(y: Floats) -> None:
     """Shorten lines of whole numbers to a length of at most REACH, in whole numbers."""
-    most = widest(y.shape[1])
-    np.clip(y, -most, most, out=y)
     squares = np.einsum("ij,ij->i", y, y)
     # A line that is short enough is multiplied and divided by REACH, which is exact.
     np.maximum(squares, REACH * REACH, out=squares)
