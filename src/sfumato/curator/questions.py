@@ -160,10 +160,12 @@ class Totals:
 
 def _one_each(radii: object, n_cells: int) -> tuple[object, ...]:
     """Radii as plain integers, where they are whole numbers, one for each cell."""
-    given = radii if isinstance(radii, Sequence | np.ndarray) else (radii,)
-    if len(given) != n_cells and given is radii:
-        raise ValueError(f"{len(given)} radii were given for {n_cells} cells: give one for each")
-    return tuple(int(r) if isinstance(r, np.integer) else r for r in given)
+    if not isinstance(radii, Sequence | np.ndarray):
+        return (radii,)
+    each = tuple(int(r) if isinstance(r, np.integer) else r for r in radii)
+    if len(each) != n_cells:
+        raise ValueError(f"{len(each)} radii were given for {n_cells} cells: give one for each")
+    return each
 
 
 Question = Counts | Totals
