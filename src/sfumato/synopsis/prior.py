@@ -47,10 +47,11 @@ def counts_behind(noisy: Floats, scale: float, *, kappa: float = 1.5, doubt: flo
     pieces = _laplace_pieces(seen, edges, scale)
     prior = np.full(_PIECES + 1, 0.5 / _PIECES)
     prior[0] = 0.5
+    taken = min(kappa / len(noisy), 0.5)
     for _ in range(_COUNT_STEPS):
         prior = _step(pieces.likelihood, prior, tally)
         above = prior[1:].sum()
-        prior[1:] *= max(above - kappa / tally.sum(), 1e-9) / max(above, 1e-9)
+        prior[1:] *= max(above - taken, 1e-9) / max(above, 1e-9)
         prior[0] = 1 - prior[1:].sum()
     posterior = _posterior(pieces.likelihood, prior)
     means = (posterior * pieces.means).sum(axis=1)
