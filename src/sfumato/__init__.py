@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sfumato import nonprivate as nonprivate
+    from sfumato.bounds import estimate_bounds as estimate_bounds
     from sfumato.box import Box as Box
     from sfumato.budget import Overspent as Overspent
     from sfumato.curator.curator import Curator as Curator
@@ -23,6 +24,7 @@ _HOMES = {
     "Overspent": "sfumato.budget",
     "PrivateKMeans": "sfumato.estimators",
     "Synopsis": "sfumato.synopsis",
+    "estimate_bounds": "sfumato.bounds",
     "load": "sfumato.saving",
     "plan": "sfumato.planner",
 }
@@ -35,6 +37,7 @@ __all__ = [
     "Overspent",
     "PrivateKMeans",
     "Synopsis",
+    "estimate_bounds",
     "load",
     "nonprivate",
     "plan",

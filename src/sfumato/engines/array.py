@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped, unused-ignore]
 
 from sfumato.box import Box, Ints, Lattice
-from sfumato.engines.base import Kernel
+from sfumato.engines.base import Kernel, Scale
 from sfumato.engines.groups import codes_of, few_of_each, labels_of
 from sfumato.engines.kernels import hash_rows, write_lattice
 from sfumato.engines.sources import Blocks, Frame, source_of
@@ -52,7 +52,7 @@ class ArrayRows:
         self._groups = groups
         self._most = _whole(max_rows_per_group, "max_rows_per_group")
         self._threads = _threads()
-        self._lattices: dict[Box, Lattice] = {}
+        self._lattices: dict[Scale, Lattice] = {}
         if groups is not None:
             if self._source.n_rows is None:
                 raise ValueError("groups need a source whose number of rows is known")
@@ -68,7 +68,7 @@ class ArrayRows:
         """Rows that one group can have, or None where every row stands for itself."""
         return None if self._groups is None else self._most
 
-    def fold(self, box: Box, kernel: Kernel) -> Ints:
+    def fold(self, box: Scale, kernel: Kernel) -> Ints:
         """Sum `kernel` over all rows, each counted exactly once."""
         lattice = self._lattice(box)
 
@@ -97,44 +97,47 @@ class ArrayRows:
         starts = np.concatenate(([0], ends[:-1]))
         return (lattice[order[a:b]] for a, b in zip(starts, ends, strict=True))
 
-    def _lattice(self, box: Box) -> Lattice:
+    def _lattice(self, box: Scale) -> Lattice:
         if box.n_features != self.n_features:
             raise ValueError(
                 f"the bounds have {box.n_features} columns, the data has {self.n_features}"
             )
-        if box not in self._lattices:
-            if isinstance(self._source, Blocks):
-                whole, kept = _read_blocks(self._source, box)
-            else:
-                whole, kept = _read_frame(self._source, box, self._threads)
-            if self._groups is not None:
-                rows = np.flatnonzero(kept)
-                rows = few_of_each(whole, rows, codes_of(self._groups), self._most)
-                whole = _packed(whole, rows)
-            elif not kept.all():
-                whole = _packed(whole, np.flatnonzero(kept))
+        if box in self._lattices:
+            return self._lattices[box]
+        if isinstance(self._source, Blocks):
+            whole, kept = _read_blocks(self._source, box)
+        else:
+            whole, kept = _read_frame(self._source, box, self._threads)
+        if self._groups is not None:
+            rows = np.flatnonzero(kept)
+            rows = few_of_each(whole, rows, codes_of(self._groups), self._most)
+            whole = _packed(whole, rows)
+        elif not kept.all():
+            whole = _packed(whole, np.flatnonzero(kept))
+        # A ruler is laid on the rows once.
+        if isinstance(box, Box):
             self._lattices[box] = whole
-        return self._lattices[box]
+        return whole
 
 
-def _read_frame(frame: Frame, box: Box, threads: int) -> tuple[Lattice, _Mask]:
+def _read_frame(frame: Frame, box: Scale, threads: int) -> tuple[Lattice, _Mask]:
     whole = np.empty((frame.n_rows, frame.n_features), dtype=np.int16)
     kept = np.empty(frame.n_rows, dtype=np.bool_)
 
     def work(spans: Iterator[slice]) -> None:
         for span in spans:
-            kept[span] = write_lattice(box, frame.read(span.start, span.stop), whole[span])
+            kept[span] = _write(box, frame.read(span.start, span.stop), whole[span])
 
     _share(work, _spans(*whole.shape), threads)
     return whole, kept
 
 
-def _read_blocks(source: Blocks, box: Box) -> tuple[Lattice, _Mask]:
+def _read_blocks(source: Blocks, box: Scale) -> tuple[Lattice, _Mask]:
     blocks: deque[Lattice] = deque()
     masks = [np.empty(0, dtype=np.bool_)]
     for block in source.open():
         blocks.append(np.empty((len(block), source.n_features), dtype=np.int16))
-        masks.append(write_lattice(box, block, blocks[-1]))
+        masks.append(_write(box, block, blocks[-1]))
     kept = np.concatenate(masks)
     if source.n_rows not in (None, len(kept)):
         raise RuntimeError("the source did not yield the number of rows it had declared")
@@ -146,6 +149,10 @@ def _read_blocks(source: Blocks, box: Box) -> tuple[Lattice, _Mask]:
         whole[start : start + len(snapped)] = snapped
         start += len(snapped)
     return whole, kept
+
+
+def _write(box: Scale, rows: NDArray[Any], out: Lattice) -> _Mask:
+    return write_lattice(box, rows, out) if isinstance(box, Box) else box.write_lattice(rows, out)
 
 
 def _packed(lattice: Lattice, rows: Ints) -> Lattice:

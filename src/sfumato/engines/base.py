@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.box import Box, Ints, Lattice
+
+
+class Scale(Protocol):
+    """What turns cells into 16-bit integers, looking at one row at a time: a `Box`, or a ruler."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+
+    def write_lattice(self, rows: NDArray[Any], out: Lattice) -> NDArray[np.bool_]:
+        """Write the integers of a block of rows, and say which rows are kept."""
 
 
 class Kernel(Protocol):
@@ -29,7 +43,7 @@ class Rows(Protocol):
     def max_rows_per_group(self) -> int | None:
         """Rows that one group can have, or None where every row stands for itself."""
 
-    def fold(self, box: Box, kernel: Kernel) -> Ints:
+    def fold(self, box: Scale, kernel: Kernel) -> Ints:
         """Sum `kernel` over all rows, each counted exactly once."""
 
     def split(self, box: Box, parts: int, key: int) -> Iterator[Lattice]:

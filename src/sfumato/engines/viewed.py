@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sfumato.box import Box, Ints, Lattice
-from sfumato.engines.base import Kernel, Rows
+from sfumato.engines.base import Kernel, Rows, Scale
 
 # Rows that are mapped before the kernel sees them.
 _BLOCK_ROWS = 2**14
@@ -66,7 +66,7 @@ class ViewedRows:
         """Rows that one group can have, or None where every row stands for itself."""
         return self.rows.max_rows_per_group
 
-    def fold(self, box: Box, kernel: Kernel) -> Ints:
+    def fold(self, box: Scale, kernel: Kernel) -> Ints:
         """Sum `kernel` over all mapped rows, each counted exactly once."""
         self._check(box)
         return self.rows.fold(self.box, Seen(self.by, kernel))
@@ -76,7 +76,7 @@ class ViewedRows:
         self._check(box)
         return (self.by.see(block) for block in self.rows.split(self.box, parts, key))
 
-    def _check(self, box: Box) -> None:
+    def _check(self, box: Scale) -> None:
         if box.n_features != self.n_features:
             raise ValueError(
                 f"the bounds have {box.n_features} columns, the view has {self.n_features}"

@@ -1,0 +1,134 @@
+"""Bounds bought with a part of the budget, where none are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.box import Floats
+from sfumato.budget import Account, Caps, Ledger, Share
+from sfumato.curator.bounds import Survey
+from sfumato.curator.curator import Curator
+from sfumato.curator.rulers import Octaves, Ruler, Slices
+from sfumato.parameters import check_epsilon
+from sfumato.ranges import Span, locate, magnitude, trim
+
+PRIVATE = "private"
+"""What users write in place of bounds."""
+
+SLICE = Fraction(1, 10)
+"""The part of ε that `bounds="private"` takes from a fit."""
+
+DEFAULT = (-1.0, 1.0)
+"""The bounds of a column in which nothing stands out of the noise, or nothing but zeros."""
+
+FINE = 4096
+COARSE = 32
+
+# Magnitude, place, ends: a column that is lost at first is lost, one found too wide is not.
+_WEIGHTS = (3, 1, 2)
+
+
+@dataclass(frozen=True)
+class Bought:
+    """Bounds that were paid for, with the account that shows it and remarks for the receipt."""
+
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    account: Account
+    notes: tuple[str, ...]
+
+
+def estimate_bounds(
+    X: Any,  # noqa: ANN401
+    *,
+    epsilon: float,
+    groups: Any = None,  # noqa: ANN401
+    max_rows_per_group: int = 1,
+    ledger: Ledger | None = None,
+) -> tuple[Floats, Floats]:
+    """Buy bounds of every column that hold nearly all rows.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), data frame or path
+        The rows. Cells that are not finite numbers are counted nowhere.
+    epsilon : float
+        What the bounds cost. Together with the fits on the same rows it adds up.
+    groups, max_rows_per_group
+        As in `PrivateKMeans`: protects each group as a whole.
+    ledger : Ledger, optional
+        The budget of the dataset, to be shared with a `Curator`; a new one by default.
+
+    Returns
+    -------
+    lower, upper : ndarray of shape (n_features,)
+        What `PrivateKMeans` and `Curator` take as `bounds`. Few rows may lie outside, see
+        the-promise.md; a column in which nothing stands out of the noise gets (−1, 1).
+
+    """
+    if isinstance(X, Curator):
+        raise TypeError("a Curator has its bounds already: pass the rows themselves")
+    amount = check_epsilon(epsilon)
+    survey = Survey(
+        X, ledger=ledger or Ledger(amount), groups=groups, max_rows_per_group=max_rows_per_group
+    )
+    bought = buy_bounds(survey, amount)
+    return np.array(bought.lower), np.array(bought.upper)
+
+
+def buy_bounds(survey: Survey, epsilon: Fraction) -> Bought:
+    """Ask for the magnitude of every column, then where its rows crowd, then where they end."""
+    account = survey.reserve("private bounds", Caps(pure=epsilon))
+    try:
+        return _buy(survey, account)
+    finally:
+        survey.ledger.cancel(account)
+
+
+def _buy(survey: Survey, account: Account) -> Bought:
+    d = survey.n_features
+    for_size, for_place, for_ends = account.rest("pure").split(*_WEIGHTS)
+    none = [DEFAULT] * d
+    survey.check(Octaves(d), for_size)
+    survey.check(_slices(none, FINE), for_place)
+    survey.check(_slices(none, COARSE), for_ends)
+
+    counts, scale = _ask(survey, Octaves(d), for_size)
+    spans = [magnitude(column, scale, d) for column in counts]
+    counts, scale = _ask(survey, _slices(_ranges(spans), FINE), for_place)
+    spans = [s and locate(s, column, scale) for s, column in zip(spans, counts, strict=True)]
+    counts, scale = _ask(survey, _slices(_ranges(spans), COARSE), for_ends)
+    pairs = [trim(s, c, scale) if s else DEFAULT for s, c in zip(spans, counts, strict=True)]
+
+    lower, upper = zip(*pairs, strict=True)
+    return Bought(lower, upper, account, _notes(account, spans))
+
+
+def _ask(survey: Survey, ruler: Ruler, share: Share) -> tuple[Floats, float]:
+    """Noisy counts and the scale of their noise, which is never taken for nothing at all."""
+    answer = survey.histogram(ruler, share=share)
+    return answer.values, max(answer.noise_std / 2**0.5, 1e-9)
+
+
+def _ranges(spans: list[Span | None]) -> list[tuple[float, float]]:
+    return [(span.lower, span.upper) if span else DEFAULT for span in spans]
+
+
+def _slices(ranges: list[tuple[float, float]], bins: int) -> Slices:
+    lower, upper = zip(*ranges, strict=True)
+    return Slices(lower, upper, bins)
+
+
+def _notes(account: Account, spans: list[Span | None]) -> tuple[str, ...]:
+    paid = f"bounds bought with ε {float(account.caps.epsilon):.4g}"
+    empty = [str(i) for i, span in enumerate(spans) if span is None]
+    if not empty:
+        return (paid,)
+    where = f"column{'s' * (len(empty) > 1)} {', '.join(empty[:10])}"
+    more = f" and {len(empty) - 10} more" if len(empty) > 10 else ""
+    low, high = DEFAULT
+    return (paid, f"nothing stood out in {where}{more} (from 0): bounds ({low:g}, {high:g})")
