@@ -16,9 +16,6 @@ from sfumato.curator.rulers import Octaves, Ruler, Slices
 from sfumato.parameters import check_epsilon
 from sfumato.ranges import Span, locate, magnitude, trim
 
-PRIVATE = "private"
-"""What users write in place of bounds."""
-
 SLICE = Fraction(1, 10)
 """The part of ε that `bounds="private"` takes from a fit."""
 

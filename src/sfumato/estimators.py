@@ -13,21 +13,21 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sfumato.box import Box, Floats, Ints, NanPolicy
+from sfumato.box import Floats, Ints, NanPolicy
+from sfumato.budget import Ledger
 from sfumato.curator.curator import Curator
 from sfumato.engines.files import layout_of
 from sfumato.engines.opening import split_groups
 from sfumato.methods import Method, Task
 from sfumato.methods.asking import clusters_of, method_of
+from sfumato.opening import Bounded, Unbounded, is_private, open_rows
+from sfumato.own_rows import check_own_rows, squared_distances
 from sfumato.parameters import check_delta, check_epsilon, check_whole
 from sfumato.receipt import Receipt
 from sfumato.synopsis import Synopsis
-
-_BLOCK = 65_536
 
 _HIDDEN = {
     "labels_": "the cluster of every training row",
@@ -46,9 +46,10 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         The privacy budget ε of this fit.
     delta : float, default=0.0
         0 is pure ε-DP; a δ above 0 allows Gaussian noise.
-    bounds : pair (lower, upper)
+    bounds : pair (lower, upper) or "private"
         Public bounds, scalars or one value per column. Required, and never read from the data:
-        what lies outside is clipped.
+        what lies outside is clipped. "private" buys them with a tenth of `epsilon`, for those
+        who know none.
     method : str or method, default="dplloyd"
         A name in `sfumato.METHODS`, or a configured instance such as `DPLloyd(iterations=3)`.
     n_rows : int, optional
@@ -67,6 +68,8 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         The centres, in the user's units.
     cluster_sizes_ : ndarray of shape (n_clusters,)
         Noisy sizes of the clusters.
+    bounds_ : pair of ndarrays of shape (n_features,)
+        The bounds in use, declared or bought.
     receipt_ : Receipt
         What was asked, what each question cost, and the guarantee.
     synopsis_ : Synopsis
@@ -132,9 +135,12 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         n_rows = None if self.n_rows is None else check_whole(self.n_rows, "n_rows", least=0)
         epsilon, delta = check_epsilon(self.epsilon), check_delta(self.delta)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        curator = self._curator(X, groups)
-        task = Task(k, curator.box.n_features, epsilon, delta, n_rows, choose_k=choose_k)
-        account = curator.reserve(type(method).__name__, method.caps(task))
+        opened = self._open(X, groups, Ledger(epsilon, delta))
+        task = Task(k, self.n_features_in_, opened.for_method, delta, n_rows, choose_k=choose_k)
+        caps = method.caps(task)
+        bounded = opened.bounded()
+        curator = bounded.curator
+        account = curator.reserve(type(method).__name__, caps)
         try:
             centers = method(curator, task, account=account, rng=rng)
         finally:
@@ -143,10 +149,11 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         self.cluster_centers_: Floats = curator.box.from_lattice(centers.points)
         self.cluster_sizes_: Floats = centers.sizes
         self.receipt_ = Receipt.of(
+            *bounded.accounts,
             account,
             method=type(method).__name__,
             neighbours=curator.neighbours,
-            notes=centers.notes,
+            notes=(*bounded.notes, *centers.notes),
         )
         self.__dict__.pop("synopsis_", None)
         if centers.synopsis is not None:
@@ -201,46 +208,38 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
 
-    def _curator(self, X: Any, groups: Any) -> Curator:  # noqa: ANN401
+    @property
+    def bounds_(self) -> tuple[Floats, Floats]:
+        """The bounds in use, declared or bought."""
+        return np.array(self.box_.lower), np.array(self.box_.upper)
+
+    def _open(self, X: Any, groups: Any, ledger: Ledger) -> Bounded | Unbounded:  # noqa: ANN401
         if isinstance(X, Curator):
             if groups is not None:
                 raise ValueError("groups belong to the Curator: pass them where it is made")
+            if is_private(self.bounds):
+                raise ValueError("a Curator has its bounds already: leave bounds='private' out")
             self.n_features_in_ = X.box.n_features
-            return X
+            return Bounded(X, ledger.total[0])
         X, groups = split_groups(X, groups)
-        curator = Curator(
+        opened = open_rows(
             X,
-            bounds=self.bounds,
-            epsilon=self.epsilon,
-            delta=self.delta,
+            self.bounds,
+            ledger,
             nan=self.nan,
             groups=groups,
             max_rows_per_group=self.max_rows_per_group,
         )
         if isinstance(X, str | os.PathLike):
-            self.n_features_in_ = curator.box.n_features
+            self.n_features_in_ = opened.n_features
             names = layout_of(X, groups=groups).given_names
             if names is not None:
                 self.feature_names_in_ = np.array(names, dtype=object)
         else:
             validate_data(self, X, skip_check_array=True)
-        return curator
+        return opened
 
     def _distances(self, X: Any) -> Iterator[Floats]:  # noqa: ANN401
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
         return squared_distances(X, self.cluster_centers_, self.box_)
-
-
-def squared_distances(X: Any, centers: Floats, box: Box) -> Iterator[Floats]:  # noqa: ANN401
-    """Squared distances to the centres, in the cube that the bounds span, block by block."""
-    points = box.to_cube(centers)
-    for start in range(0, len(X), _BLOCK):
-        block = box.to_cube(X[start : start + _BLOCK])
-        yield euclidean_distances(block, points, squared=True)
-
-
-def check_own_rows(X: Any) -> None:  # noqa: ANN401
-    """Refuse to label rows that the caller has not brought."""
-    if isinstance(X, Curator | str | os.PathLike):
-        raise TypeError("labels and distances are for rows that the caller brings: pass an array")

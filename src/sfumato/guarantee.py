@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -85,9 +86,10 @@ class Guarantee:
         )
 
 
-def of_account(account: Account, neighbours: str) -> Guarantee:
-    """What an account promises: its caps, whatever part of them was spent."""
-    caps = account.caps
-    if caps.delta:
-        return Guarantee("approximate", caps.epsilon, caps.delta, neighbours)
-    return Guarantee("pure", caps.epsilon, ZERO, neighbours)
+def of_accounts(accounts: Sequence[Account], neighbours: str) -> Guarantee:
+    """What some accounts promise together: their caps added up, whatever part was spent."""
+    epsilon = sum((account.caps.epsilon for account in accounts), ZERO)
+    delta = sum((account.caps.delta for account in accounts), ZERO)
+    if delta:
+        return Guarantee("approximate", epsilon, delta, neighbours)
+    return Guarantee("pure", epsilon, ZERO, neighbours)

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from sfumato.budget import Account, Entry, Kind
-from sfumato.guarantee import Guarantee, of_account
+from sfumato.guarantee import Guarantee, of_accounts
 
 _KINDS: tuple[Kind, ...] = ("pure", "gdp", "approximate")
 _UNITS = {"pure": "ε", "gdp": "μ²", "approximate": "ε"}
@@ -58,14 +58,15 @@ class Receipt:
 
     @classmethod
     def of(
-        cls, account: Account, *, method: str, neighbours: str, notes: tuple[str, ...]
+        cls, *accounts: Account, method: str, neighbours: str, notes: tuple[str, ...]
     ) -> Receipt:
-        """Write the receipt of everything that an account was charged for."""
+        """Write the receipt of everything that a fit's accounts were charged for."""
+        entries = [entry for account in accounts for entry in account.entries]
         return cls(
             method=method,
-            guarantee=of_account(account, neighbours),
-            lines=tuple(Line.of(entry) for entry in account.entries),
-            slack=sum(entry.slack for entry in account.entries),
+            guarantee=of_accounts(accounts, neighbours),
+            lines=tuple(Line.of(entry) for entry in entries),
+            slack=sum(entry.slack for entry in entries),
             notes=notes,
         )
 
