@@ -79,7 +79,7 @@ def fit(  # noqa: PLR0913  (a command line is its signature)
     k: o.K,
     epsilon: o.Epsilon,
     output: o.Out,
-    bounds: o.Bounds = None,
+    bounds: o.FitBounds = None,
     bounds_file: o.BoundsFile = None,
     delta: o.Delta = 0.0,
     method: o.MethodName = "dplloyd",
@@ -113,6 +113,34 @@ def fit(  # noqa: PLR0913  (a command line is its signature)
         max_rows_per_group=max_rows_per_group,
         refuse=on_bad_row is o.BadRow.REFUSE,
         random_state=random_state,
+    )
+    run(request, as_json=as_json)
+
+
+@app.command()
+def bounds(
+    data: o.Data,
+    epsilon: o.Price,
+    output: o.MaybeOut = None,
+    columns: o.Columns = None,
+    header: o.Header = None,
+    groups: o.Groups = None,
+    max_rows_per_group: o.MaxRows = 1,
+    on_bad_row: o.OnBadRow = o.BadRow.REFUSE,
+    as_json: o.Json = False,
+) -> None:
+    """Buy bounds of the columns of a file, where none are known. Costs ε, beside that of a fit."""
+    from sfumato.cli.private_bounds import Request, run
+
+    request = Request(
+        data=data,
+        epsilon=epsilon,
+        output=output,
+        columns=columns,
+        header=header,
+        groups=groups,
+        max_rows_per_group=max_rows_per_group,
+        refuse=on_bad_row is o.BadRow.REFUSE,
     )
     run(request, as_json=as_json)
 

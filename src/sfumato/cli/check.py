@@ -10,6 +10,7 @@ from sfumato.cli.running import WRONG_INPUT, print_json, progress
 from sfumato.cli.show import console, print_report
 from sfumato.engines.checking import FileReport, check_file
 from sfumato.engines.files import layout_of
+from sfumato.engines.tables import Layout
 
 
 def run(
@@ -31,6 +32,14 @@ def run(
     else:
         print_report(console(), data.name, report)
     return 0 if report.clean else WRONG_INPUT
+
+
+def check_rows(data: Path, layout: Layout) -> None:
+    """Refuse a file with cells or rows that are not as they should be, before anything is spent."""
+    with progress(f"checking {data.name}") as on_rows:
+        report = check_file(layout, on_rows=on_rows)
+    if not report.clean:
+        raise ValueError(refusal(data, report))
 
 
 def refusal(data: Path, report: FileReport) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 
 from sfumato.engines.delimited import Header
+from sfumato.parameters import check_whole
 
 
 def columns_asked(texts: list[str] | None) -> tuple[str, ...] | None:
@@ -23,3 +24,13 @@ def columns_asked(texts: list[str] | None) -> tuple[str, ...] | None:
 def header_asked(header: bool | None) -> Header:
     """Whether the first line names the columns; "auto" if nothing was said."""
     return "auto" if header is None else header
+
+
+def check_groups(groups: str | None, max_rows_per_group: int) -> int:
+    """Refuse a number of rows per group where there are no groups."""
+    most = check_whole(max_rows_per_group, "--max-rows-per-group")
+    if groups is None and most != 1:
+        raise ValueError(
+            "--max-rows-per-group needs --groups COLUMN, which says whose rows they are"
+        )
+    return most

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from sfumato.box import NanPolicy
 from sfumato.cli.bounds import box_of
-from sfumato.cli.check import refusal
-from sfumato.cli.columns import columns_asked, header_asked
+from sfumato.cli.check import check_rows
+from sfumato.cli.columns import check_groups, columns_asked, header_asked
 from sfumato.cli.paths import check_output
 from sfumato.cli.running import print_json, progress
 from sfumato.cli.show import console, print_centers, print_receipt
-from sfumato.engines.checking import check_file
 from sfumato.engines.files import TableFile, layout_of
 from sfumato.engines.tables import Layout
 from sfumato.estimators import PrivateKMeans
 from sfumato.methods import METHODS
+from sfumato.opening import PRIVATE
 from sfumato.parameters import check_delta, check_epsilon, check_whole
 from sfumato.saving import to_dict
 
@@ -54,10 +54,7 @@ def run(request: Request, *, as_json: bool) -> None:
     layout = layout_of(file, groups=request.groups)
     model = _model(request, layout)
     if request.refuse:
-        with progress(f"checking {request.data.name}") as on_rows:
-            report = check_file(layout, on_rows=on_rows)
-        if not report.clean:
-            raise ValueError(refusal(request.data, report))
+        check_rows(request.data, layout)
     with progress(f"fitting {request.data.name}"):
         model.fit(file, groups=request.groups)
     model.save(request.output)
@@ -79,7 +76,7 @@ def _check(request: Request) -> None:
     check_whole(request.k, "-k")
     check_epsilon(request.epsilon)
     check_delta(request.delta)
-    check_whole(request.max_rows_per_group, "--max-rows-per-group")
+    check_groups(request.groups, request.max_rows_per_group)
     if request.n_rows is not None:
         check_whole(request.n_rows, "--n-rows", least=0)
     if request.random_state is not None and not 0 <= request.random_state < 2**32:
@@ -88,28 +85,33 @@ def _check(request: Request) -> None:
         )
     if request.method not in METHODS:
         raise ValueError(f"--method must be one of {', '.join(METHODS)}, got {request.method!r}")
-    if request.groups is None and request.max_rows_per_group != 1:
-        raise ValueError(
-            "--max-rows-per-group needs --groups COLUMN, which says whose rows they are"
-        )
     check_output(request.output, request.data, *filter(None, [request.bounds_file]))
 
 
 def _model(request: Request, layout: Layout) -> PrivateKMeans:
-    box = box_of(layout, request.bounds, request.bounds_file)
-    if box is None:
-        raise ValueError(
-            "bounds are required, and come from outside the data: --bounds LOW,HIGH, "
-            "--bounds COLUMN=LOW,HIGH for each column, or --bounds-file FILE"
-        )
     return PrivateKMeans(
         n_clusters=request.k,
         epsilon=request.epsilon,
         delta=request.delta,
-        bounds=(box.lower, box.upper),
+        bounds=_bounds(request, layout),
         method=request.method,
         n_rows=request.n_rows,
         nan=request.nan,
         max_rows_per_group=request.max_rows_per_group,
         random_state=request.random_state,
     )
+
+
+def _bounds(request: Request, layout: Layout) -> str | tuple[tuple[float, ...], ...]:
+    if PRIVATE in (request.bounds or []):
+        if request.bounds != [PRIVATE] or request.bounds_file is not None:
+            raise ValueError("--bounds private buys the bounds of all columns and stands alone")
+        return PRIVATE
+    box = box_of(layout, request.bounds, request.bounds_file)
+    if box is None:
+        raise ValueError(
+            "bounds are required, and come from outside the data: --bounds LOW,HIGH, "
+            "--bounds COLUMN=LOW,HIGH for each column, --bounds-file FILE, or --bounds private, "
+            "which buys them with a tenth of ε"
+        )
+    return box.lower, box.upper

@@ -52,16 +52,29 @@ Bounds = Annotated[
         "looking at the data: what lies outside is clipped.",
     ),
 ]
+FitBounds = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[COLUMN=]LOW,HIGH",
+        help="Public bounds of all columns, or of one; may be repeated. Choose them without "
+        "looking at the data: what lies outside is clipped. `private` buys them with a tenth of ε.",
+    ),
+]
 BoundsFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help='Bounds as JSON: {"age": [17, 90], …} or [lower, upper].'),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 Out = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write.")]
+MaybeOut = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Where to write, for --bounds-file."),
+]
 K = Annotated[int, typer.Option("--n-clusters", "-k", metavar="K", help="Number of centres.")]
 Epsilon = Annotated[
     float, typer.Option(metavar="ε", help="The privacy budget of this fit, all of it spent.")
 ]
+Price = Annotated[float, typer.Option("--epsilon", metavar="ε", help="What the answer costs.")]
 Delta = Annotated[
     float, typer.Option(metavar="δ", help="0 is pure ε-DP; above 0 allows Gaussian noise.")
 ]

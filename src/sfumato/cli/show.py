@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ def console() -> Console:
 
 def number(value: float, low: float, high: float) -> str:
     """A coordinate with as many digits as its bounds make meaningful."""
-    size = math.floor(math.log10(high - low))
+    size = math.floor(math.log10(min(high - low, sys.float_info.max)))
     if not -6 <= size <= 12 or max(abs(low), abs(high)) >= 1e13:
         return f"{value:.5g}"
     text = f"{value:,.{max(0, 3 - size)}f}"
