@@ -203,7 +203,7 @@ def test_every_question_and_sampler_has_a_proof_page():
 
 
 def test_methods_take_shares_from_their_account_only():
-    for path in (SOURCE / "methods").glob("*.py"):
+    for path in (SOURCE / "methods").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert ".reserve(" not in text
         assert "Share(" not in text

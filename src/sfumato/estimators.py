@@ -50,7 +50,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         Public bounds, scalars or one value per column. Required, and never read from the data:
         what lies outside is clipped. "private" buys them with a tenth of `epsilon`, for those
         who know none.
-    method : str or method, default="dplloyd"
+    method : str or method, default="auto"
         A name in `sfumato.METHODS`, or a configured instance such as `DPLloyd(iterations=3)`.
     n_rows : int, optional
         Declares the number of rows public; it is taken as declared and never compared with the
@@ -93,7 +93,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         epsilon: float = 1.0,
         delta: float = 0.0,
         bounds: Any = None,  # noqa: ANN401
-        method: str | Method = "dplloyd",
+        method: str | Method = "auto",
         n_rows: int | None = None,
         nan: NanPolicy = "center",
         max_rows_per_group: int = 1,

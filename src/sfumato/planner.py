@@ -130,7 +130,7 @@ def plan(
     --------
     >>> from sfumato import plan
     >>> plan(n=100_000, d=6, k=5, epsilon=1.0).default
-    'dplloyd'
+    'auto'
 
     """
     n, d, k = check_whole(n, "n"), check_whole(d, "d"), check_whole(k, "k")

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sfumato.gdp import mu2_of
-from sfumato.methods import DPLloyd, EUGkM, GkM, GkM3K, Hybrid, PGkM, Sukpisit, Task
+from sfumato.methods import Auto, DPLloyd, EUGkM, GkM, GkM3K, Hybrid, PGkM, Sukpisit, Task
 from sfumato.methods import formulas as f
+from sfumato.methods.auto.foresight import foresee
 from sfumato.methods.dplloyd import RHO, choose_noise, noise_error, weights
 from sfumato.methods.population import SLICE
 
@@ -115,7 +116,13 @@ def _pgkm(task: Outlook) -> Prediction:
     return _prediction(task, error, memory, rounds + 1 + _count_passes(task), note)
 
 
+def _auto(task: Outlook) -> Prediction:
+    seen = foresee(Auto(), task, task.n)
+    return _prediction(task, seen.error, seen.memory, seen.passes, seen.note)
+
+
 PREDICTIONS: dict[str, Callable[[Outlook], Prediction]] = {
+    "auto": _auto,
     "dplloyd": _dplloyd,
     "sukpisit": _sukpisit,
     "eugkm": _eugkm,

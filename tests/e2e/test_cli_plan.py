@@ -23,7 +23,7 @@ def test_a_table_of_all_methods(here, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
     shown = plan("--delta", "1e-6", "--bounds", "0,1")
     assert shown.exit_code == 0
-    for words in (*METHODS, "100,000 rows", "δ = 1e-06", "Default: dplloyd.", "No data was read"):
+    for words in (*METHODS, "100,000 rows", "δ = 1e-06", "Default: auto.", "No data was read"):
         assert words in shown.stdout
     assert "units of the bounds" in " ".join(shown.stdout.split())
     assert max(map(len, shown.stdout.splitlines())) <= width

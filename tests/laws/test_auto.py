@@ -52,6 +52,7 @@ CASES = {
     "mean": Case(60, 30, 3, PURE, ("the mean of all rows",)),
     "mean, Gaussian": Case(60, 30, 3, GAUSSIAN, ("the mean of all rows",)),
     "mean in few columns": Case(20, 3, 4, PURE, ("the mean of all rows",)),
+    "hopeless": Case(300, 4, 3, (Fraction(1, 10**11), Fraction(0)), ("the middle of the bounds",)),
     "tiny": Case(300, 4, 3, (Fraction(1, 10**6), Fraction(0)), ("ε is too small",)),
     "tiny, Gaussian": Case(300, 30, 3, (Fraction(1, 10**6), Fraction(1, 10**6)), ("too small",)),
     "huge": Case(300, 2, 3, (Fraction(10**9), Fraction(0)), ("cells", "step")),
@@ -132,9 +133,9 @@ def test_few_rows_are_answered_like_many(case, n):
 @cases
 def test_a_declared_number_of_rows_is_taken_as_declared(case):
     rows = rows_of(case)
-    account, _ = run(curator_of(rows), case, n_rows=case.n)
+    account, found = run(curator_of(rows), case, n_rows=case.n)
     counted, _ = run(curator_of(rows), case)
-    assert len(account.entries) < len(counted.entries)
+    assert len(account.entries) < len(counted.entries) or "number of rows" in found.notes[0]
 
 
 @cases

@@ -175,7 +175,7 @@ def test_a_model_holds_no_rows():
     assert "0.12345678" not in shown
     assert "0.98765432" not in shown
     public = {"cluster_centers_", "cluster_sizes_", "receipt_", "n_features_in_", "box_"}
-    assert {name for name in vars(fitted) if name.endswith("_")} == public
+    assert {name for name in vars(fitted) if name.endswith("_")} == public | {"synopsis_"}
 
 
 @pytest.mark.parametrize("name", ["labels_", "inertia_"])
@@ -203,7 +203,7 @@ def test_a_fit_refused_before_its_first_question_costs_nothing():
 
 
 def test_receipt_is_a_table_with_the_promise():
-    text = str(model(epsilon=0.5).fit(X).receipt_)
+    text = str(model(epsilon=0.5, method="dplloyd").fit(X).receipt_)
     assert "counts and sums of 2 nearest-centre cells" in text
     assert "5 × ε 0.1 " in text
     halving = str(model(method=DPLloyd(3, schedule="halving")).fit(X).receipt_)
@@ -235,7 +235,8 @@ BAD_SETTINGS = [
     ({"n_clusters": -1}, ValueError),
     ({"n_clusters": 2.5}, TypeError),
     ({"n_clusters": True}, TypeError),
-    ({"n_clusters": "auto"}, ValueError),
+    ({"n_clusters": "many"}, ValueError),
+    ({"n_clusters": "auto", "method": "dplloyd"}, ValueError),
     ({"n_clusters": 10**9}, ValueError),
     ({"bounds": None}, ValueError),
     ({"bounds": (1, 0)}, ValueError),
@@ -296,7 +297,7 @@ def test_groups_of_the_wrong_length_are_refused():
 def test_few_rows_are_not_an_error(rows):
     fitted = model(n_clusters=5).fit(X[:rows])
     assert fitted.cluster_centers_.shape == (5, 2)
-    assert len(fitted.receipt_.lines) == 5
+    assert len(fitted.receipt_.lines) >= 2
 
 
 def test_cells_that_are_not_numbers_are_not_an_error():

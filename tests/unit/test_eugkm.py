@@ -191,7 +191,7 @@ def test_configured_methods_are_saved(tmp_path):
 @pytest.mark.parametrize("method", ["dplloyd", "sukpisit", DPLloyd(iterations=2)])
 def test_other_methods_need_a_number_of_clusters(method):
     curator = Curator(ROWS, bounds=BOUNDS, epsilon=1.0)
-    with pytest.raises(ValueError, match="releases a synopsis: eugkm, hybrid"):
+    with pytest.raises(ValueError, match="releases a synopsis: auto, eugkm, hybrid"):
         model(method, "auto").fit(curator)
     with pytest.raises(ValueError, match="whole number or 'auto', got 'many'"):
         model("eugkm", "many").fit(curator)

@@ -129,7 +129,10 @@ def test_passes_are_those_that_a_fit_takes(method, declared, k, monkeypatch):
     task = outlook(5000, k=k, declared=declared)
     fit(method, task, np.random.default_rng(0).uniform(-1, 1, (5000, 2)))
     expected = PREDICTIONS[method](task).passes
-    assert len(taken) <= expected if method == "sukpisit" else len(taken) == expected
+    if method in ("auto", "sukpisit"):
+        assert expected / 4 <= len(taken) <= expected
+    else:
+        assert len(taken) == expected
 
 
 @pytest.mark.parametrize("k", [1, 4])
@@ -212,7 +215,7 @@ def test_as_data():
 def test_as_a_table():
     shown = str(plan(**USUAL, delta=1e-6))
     assert shown.startswith("Plan: 100,000 rows, 6 columns, 5 centres, ε = 1, δ = 1e-06")
-    for words in (*METHODS, "Default: dplloyd.", "1.2 MB", "no privacy spent"):
+    for words in (*METHODS, "Default: auto.", "1.2 MB", "no privacy spent"):
         assert words in shown
     assert max(map(len, shown.splitlines())) <= 100
     assert "middle" not in shown

@@ -82,7 +82,7 @@ def fit(  # noqa: PLR0913  (a command line is its signature)
     bounds: o.FitBounds = None,
     bounds_file: o.BoundsFile = None,
     delta: o.Delta = 0.0,
-    method: o.MethodName = "dplloyd",
+    method: o.MethodName = "auto",
     columns: o.Columns = None,
     header: o.Header = None,
     nan: o.NanOption = o.Nan.CENTER,

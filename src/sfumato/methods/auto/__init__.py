@@ -15,7 +15,7 @@ from sfumato.methods.auto.cells import Choice
 from sfumato.methods.auto.deep import deep
 from sfumato.methods.auto.low import low
 from sfumato.methods.auto.routes import MIDDLE, high_route, middle_route, tree_part
-from sfumato.methods.auto.wallet import Wallet, caps_of, exact, open_wallet
+from sfumato.methods.auto.wallet import Size, Wallet, caps_of, exact, open_wallet
 from sfumato.methods.base import Centers, Task
 from sfumato.synopsis.choice import Criterion, check_criterion, check_range
 
@@ -57,6 +57,8 @@ class Auto:
     ) -> Centers:
         """Buy the number of rows, decide by it, then ask."""
         task = _bounded(task)
+        if guard.is_hopeless(task):
+            return guard.middle_alone(curator, Wallet(account, task, Size(0.0, 0.0)))
         wallet = open_wallet(curator, task, account)
         if guard.is_tiny(task):
             return guard.mean_alone(curator, wallet, "ε is too small for anything else")

@@ -22,6 +22,11 @@ _DROWNED = 0.6
 _DROWNED_HIGH = {True: 0.2, False: 0.27}
 
 
+def is_hopeless(task: Task) -> bool:
+    """Whether even the noise of a mean could not be drawn, or not for groups of rows."""
+    return task.epsilon < Fraction(task.n_features + 1, 2**26)
+
+
 def is_tiny(task: Task) -> bool:
     """Whether ε is so small that only the simplest question can be asked."""
     return task.epsilon < _LEAST
@@ -44,6 +49,15 @@ def padded(found: Centers, task: Task, rng: np.random.Generator) -> Centers:
     sizes = found.sizes[again] / np.bincount(again)[again]
     note = f"{k} centres instead of {task.k}, the others repeat them: noise would drown more"
     return replace(found, points=found.points[again], sizes=sizes, notes=(*found.notes, note))
+
+
+def middle_alone(curator: Curator, wallet: Wallet) -> Centers:
+    """The middle of the bounds, as often as centres were asked for; ε buys the number of rows."""
+    task = wallet.task
+    n = curator.counts(Grid(1, task.n_features), share=wallet.rest("pure")).values[0]
+    points = np.zeros((task.k, task.n_features))
+    note = "the middle of the bounds: ε is too small for more than the number of rows"
+    return Centers(points, np.full(task.k, n / task.k), (note,))
 
 
 def mean_alone(curator: Curator, wallet: Wallet, why: str) -> Centers:

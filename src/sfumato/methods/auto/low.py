@@ -16,7 +16,7 @@ from sfumato.methods.base import Centers
 
 # Rows × ε per cluster from which a second look at the rows pays, and the first look's part then.
 _PAYS = 100
-_FIRST = 0.6
+FIRST = 0.6
 
 # A histogram of 64 cells tells clumps from spread-out rows: few cells that hold most of them.
 _CLUMPS = 0.04
@@ -33,13 +33,13 @@ def low(curator: Curator, wallet: Wallet, choice: Choice, rng: np.random.Generat
     task, n = wallet.task, wallet.n
     per_cluster = n * wallet.epsilon / task.k
     clumped, why = _is_clumped(curator, wallet.pure(_CLUMPS * wallet.epsilon), n)
-    looks_twice = per_cluster > _PAYS
-    share = wallet.pure(_FIRST * wallet.epsilon) if looks_twice else wallet.rest("pure")
+    twice = looks_twice(n, wallet.epsilon, task.k)
+    share = wallet.pure(FIRST * wallet.epsilon) if twice else wallet.rest("pure")
     if clumped and per_cluster > _TREE_PAYS:
         cells = on_tree(curator, share)
         chosen = f"a tree of {len(cells.weights):,} leaves, because {why}"
     else:
-        cells = on_grid(curator, _grid(task.k, task.n_features, n, float(share.amount)), share)
+        cells = on_grid(curator, grid_of(task.k, task.n_features, n, float(share.amount)), share)
         chosen = f"a grid of {len(cells.weights):,} cells, because {why}"
     k, how = choice.clusters(cells, rng)
     rest = float(wallet.rest("pure").amount)
@@ -47,7 +47,7 @@ def low(curator: Curator, wallet: Wallet, choice: Choice, rng: np.random.Generat
     quantile = _WIDEST if rest and noise < _CLEAR * rest * n else _WIDE
     found = centers_of(cells, k, quantile, rng)
     notes = (chosen, *how)
-    if not looks_twice:
+    if not twice:
         note = "no further step: too few rows × ε for each cluster"
         return Centers(found.centers, found.sizes, (*notes, note), cells.synopsis(curator))
     moved = refine(curator, found.centers, found.radii, wallet.rest("pure"))
@@ -66,7 +66,13 @@ def _is_clumped(curator: Curator, share: Share, n: float) -> tuple[bool, str]:
     return clumped, f"the rows {'lie in clumps' if clumped else 'are spread out'}"
 
 
-def _grid(k: int, d: int, n: float, epsilon: float) -> Grid:
+def looks_twice(n: float, epsilon: float, k: int) -> bool:
+    """Whether there are enough rows × ε for a step after the cells."""
+    return n * epsilon / k > _PAYS
+
+
+def grid_of(k: int, d: int, n: float, epsilon: float) -> Grid:
+    """A grid of enough cells to tell k clusters apart, and no more than their noise allows."""
     per_row = 0.1 if d <= 2 else 0.2
     wanted = max(per_row * n * epsilon, (3**d + 3) * k, 16)
     return Grid(int(np.clip(math.ceil(wanted ** (1 / d)), 3, 4e5 ** (1 / d))), d)

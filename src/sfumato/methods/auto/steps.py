@@ -13,8 +13,8 @@ from sfumato.budget import Share
 from sfumato.curator.curator import Curator
 from sfumato.curator.questions import Farther, Grid, Nearest
 from sfumato.methods.auto.wallet import COUNTS_PER_SUM, Size
-from sfumato.synopsis.prior import values_behind, values_between
-from sfumato.synopsis.shrink import shortened, towards_zero
+from sfumato.synopsis.prior import values_between
+from sfumato.synopsis.shrink import shortened, towards_each_other, towards_zero
 
 Shrink = Literal["each", "pooled"]
 
@@ -54,10 +54,7 @@ def refine(
     rows = np.maximum(sizes.values, 2 * sizes.noise_std)
     shifts = totals.sums.values / rows[:, None]
     stds = totals.sums.noise_std * np.array(lengths) / max(lengths) / rows
-    if shrink == "pooled":
-        shifts = values_behind(shifts.ravel(), np.repeat(stds, d)).reshape(-1, d)
-    else:
-        shifts = towards_zero(shifts, stds**2)
+    shifts = (towards_each_other if shrink == "pooled" else towards_zero)(shifts, stds**2)
     moved = cells.centers + shortened(shifts, np.array(lengths, dtype=np.float64))
     return Moved(np.clip(moved, -REACH, REACH), sizes.values)
 
