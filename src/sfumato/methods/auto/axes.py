@@ -13,7 +13,6 @@ from sfumato.budget import Share
 from sfumato.curator.curator import Curator
 from sfumato.curator.moment_questions import Products, Squares
 from sfumato.curator.projection import Projection
-from sfumato.curator.questions import MAX_NUMBERS
 from sfumato.curator.tree_questions import Domain
 from sfumato.methods.auto.routes import AXES, MANY, Route
 from sfumato.methods.auto.steps import mean_of, radius_around
@@ -26,8 +25,7 @@ _SPREAD_RANDOM = 1.4
 # Part of a squared radius that rows have on average.
 _INSIDE = 0.75
 
-# Sizes of sketches; in one, this part of the noise's edge is taken for a true eigenvalue.
-_SKETCHES = (256, 192, 128, 96, 64, 48, 32, 24, 16, 12)
+# This part of the noise's largest eigenvalue is taken for a true one, and a part for a spread.
 _ABOVE_EDGE = 0.8
 _LEAST_SPREAD = 0.3
 
@@ -90,9 +88,8 @@ def main_axes(curator: Curator, route: Route, rows: Size, k: int, rng: np.random
     d = curator.box.n_features
     mean, rows = mean_of(curator, route.steps.share(route.mean), rows)
     n = rows.n
-    size = 0 if route.steps.pure and k > MANY else _sketch_size(route, d, n)
-    random = not size
-    size = size or min(_RANDOM_AXES if route.steps.pure and k > MANY else AXES, d)
+    random = not route.sketch
+    size = route.sketch or min(_RANDOM_AXES if k > MANY else AXES, d)
     sketch = np.eye(d) if size == d else np.linalg.qr(rng.normal(size=(d, size)))[0].T
     # Twice the half diagonal is the longest that a difference to the mean can be.
     whole = Projection.of(sketch, mean, 1 / (2 * math.sqrt(d)))
@@ -122,21 +119,6 @@ def _main(ball: Curator, share: Share, route: Route, n: float) -> tuple[Floats, 
     number = int(np.clip((values > _ABOVE_EDGE * edge).sum(), 2, min(AXES, size)))
     spread = np.sqrt(np.maximum(values[:number], _LEAST_SPREAD * edge) / n)
     return vectors[:number], np.minimum(_SPREAD * spread, 1.0)
-
-
-def _sketch_size(route: Route, d: int, n: float) -> int:
-    """The largest sketch in which main axes should stand out from noise; 0 if there is none."""
-    steps, part = route.steps, route.moments
-    for size in (min(d, _SKETCHES[0]), *_SKETCHES):
-        if size > d or size * d > MAX_NUMBERS:
-            continue
-        if steps.pure:
-            edge = size**1.5 / (steps.size * part)
-        else:
-            edge = math.sqrt(2 * size / part) / steps.size / 4
-        if edge <= n * (0.01 + 0.7 / size):
-            return size
-    return 0
 
 
 def _radius(curator: Curator, center: Floats, route: Route, n: float) -> float:

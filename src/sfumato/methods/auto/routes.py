@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from sfumato.budget import Share
+from sfumato.curator.questions import MAX_NUMBERS
 from sfumato.methods.auto.wallet import Steps, Wallet, exact, take
 
 MIDDLE = 24
@@ -31,6 +32,8 @@ TREE_MANY = 0.25
 
 _SPAN = 0.03
 
+_SKETCHES = (256, 192, 128, 96, 64, 48, 32, 24, 16, 12)
+
 # How full steps share what is left, where noise is pure.
 _PARTS: dict[int, tuple[float, ...]] = {1: (1.0,), 2: (0.35, 0.65), 3: (0.2, 0.25, 0.55)}
 
@@ -39,7 +42,8 @@ _PARTS: dict[int, tuple[float, ...]] = {1: (1.0,), 2: (0.35, 0.65), 3: (0.2, 0.2
 class Route:
     """Fractions of `steps` for the mean, the moments, and steps inside the axes and in full.
 
-    `radii` is the pure ε of each of two rounds of radii, `tree` that of the tree.
+    `radii` is the pure ε of each of two rounds of radii, `tree` that of the tree. `sketch` is the
+    number of dimensions in which main axes are looked for, 0 where noise would hide them.
     """
 
     steps: Steps
@@ -50,6 +54,7 @@ class Route:
     inside: tuple[float, ...]
     full: tuple[float, ...]
     span: tuple[float, ...] = ()
+    sketch: int = 0
     asks_radius: bool = True
 
     @property
@@ -133,20 +138,37 @@ def high_route(wallet: Wallet, k: int) -> Route:
     steps = wallet.steps(tree + 2 * radii)
     error = step_error(steps, d, k, n)
     if steps.pure:
-        mean, moments = min(max(6 * d / (n * wallet.epsilon), 0.02), 0.3), 0.1
-        inside: tuple[float, ...] = (0.06,) if k > MANY else (0.03, 0.03)
+        mean, moments = min(max(5 * d / (n * wallet.epsilon), 0.02), 0.3), 0.1
+        sketch = 0 if k > MANY else _sketch_size(steps, moments, d, n)
+        moments = moments if sketch else 0.0
+        inside: tuple[float, ...] = (0.06,) if k > MANY else (0.03, 0.03) if sketch else ()
         number = _number_of_steps(error, 0.12, 0.2)
         parts: tuple[float, ...] = _PARTS[number]
     else:
         error /= math.sqrt(0.45)
         mean, moments = 0.05, 0.15
+        sketch = _sketch_size(steps, moments, d, n)
         inside = ((0.05,) * 3) if 0.15 <= error < 0.3 else (0.1,) * 3
         number = _number_of_steps(error, 0.08, 0.3)
         parts = (0.35, 0.65) if number == 2 and error > 0.15 else (1 / number,) * number
     span = (_SPAN, _SPAN) if not steps.pure and number == 2 and d >= 8 * k else ()
     rest = 1 - mean - moments - sum(inside) - sum(span)
     full = tuple(rest * part for part in parts)
-    return Route(steps, tree, radii, mean, moments, inside, full, span)
+    return Route(steps, tree, radii, mean, moments, inside, full, span, sketch)
+
+
+def _sketch_size(steps: Steps, part: float, d: int, n: float) -> int:
+    """The largest sketch in which main axes should stand out from noise; 0 if there is none."""
+    for size in (min(d, _SKETCHES[0]), *_SKETCHES):
+        if size > d or size * d > MAX_NUMBERS:
+            continue
+        if steps.pure:
+            edge = size**1.5 / (steps.size * part)
+        else:
+            edge = math.sqrt(2 * size / part) / steps.size / 4
+        if edge <= n * (0.01 + 0.7 / size):
+            return size
+    return 0
 
 
 def _number_of_steps(error: float, three: float, two: float) -> int:
