@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from sfumato.budget import Overspent as Overspent
     from sfumato.curator.curator import Curator as Curator
     from sfumato.estimators import PrivateKMeans as PrivateKMeans
+    from sfumato.local import NDLaplace as NDLaplace
+    from sfumato.local import local_epsilon as local_epsilon
+    from sfumato.local import mean_displacement as mean_displacement
     from sfumato.methods import METHODS as METHODS
     from sfumato.planner import plan as plan
     from sfumato.saving import load as load
@@ -21,11 +24,14 @@ _HOMES = {
     "Box": "sfumato.box",
     "Curator": "sfumato.curator.curator",
     "METHODS": "sfumato.methods",
+    "NDLaplace": "sfumato.local",
     "Overspent": "sfumato.budget",
     "PrivateKMeans": "sfumato.estimators",
     "Synopsis": "sfumato.synopsis",
     "estimate_bounds": "sfumato.bounds",
     "load": "sfumato.saving",
+    "local_epsilon": "sfumato.local",
+    "mean_displacement": "sfumato.local",
     "plan": "sfumato.planner",
 }
 _ROOMS = ("nonprivate",)
@@ -34,11 +40,14 @@ __all__ = [
     "METHODS",
     "Box",
     "Curator",
+    "NDLaplace",
     "Overspent",
     "PrivateKMeans",
     "Synopsis",
     "estimate_bounds",
     "load",
+    "local_epsilon",
+    "mean_displacement",
     "nonprivate",
     "plan",
 ]

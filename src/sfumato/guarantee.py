@@ -10,9 +10,10 @@ from typing import Literal
 from sfumato.budget import ZERO, Account
 from sfumato.gdp import epsilon_of, rho_of
 
-GuaranteeKind = Literal["pure", "gdp", "approximate", "metric"]
+GuaranteeKind = Literal["pure", "gdp", "approximate", "metric", "local"]
 
 ONE_ROW = "one row"
+ANY_TWO_ROWS = "any two rows"
 
 
 def neighbours_of(max_rows: int | None) -> str:
@@ -26,28 +27,37 @@ def neighbours_of(max_rows: int | None) -> str:
 class Guarantee:
     """A promise about everything that was released.
 
-    `amount` is ε ("pure", "approximate"), μ² ("gdp") or ε per unit of distance ("metric"); `delta`
-    is the δ of an "approximate" guarantee. `neighbours` names what two datasets may differ by.
+    `amount` is ε ("pure", "approximate", "local"), μ² ("gdp") or ε per unit of distance ("metric");
+    `delta` is the δ of an "approximate" guarantee. `neighbours` names what two datasets may differ
+    by. "local" and "metric" promise something about the report of each single row, whatever the
+    other rows are; `snap` is what rounding rows to a lattice may add to a "metric" distance.
     """
 
     kind: GuaranteeKind
     amount: Fraction
     delta: Fraction = ZERO
     neighbours: str = ONE_ROW
+    snap: float = 0.0
 
     def __add__(self, other: Guarantee) -> Guarantee:
-        """Compose two releases about the same dataset."""
-        if (self.kind == "metric") != (other.kind == "metric"):
+        """Compose two releases about the same dataset, or two reports of the same row."""
+        kinds = {self.kind, other.kind}
+        if len(kinds) > 1 and kinds & {"metric", "local"}:
             raise TypeError(
-                "a metric guarantee (ε per unit of distance) and differential privacy of a dataset "
-                "protect different things and do not add up"
+                "a metric guarantee (ε per unit of distance), a local one (ε between any two rows) "
+                "and differential privacy of a dataset protect different things and do not add up: "
+                f"got {self.kind} and {other.kind}"
             )
         if self.neighbours != other.neighbours:
             raise TypeError(f"cannot add {self.neighbours!r} and {other.neighbours!r}")
         if self.kind != other.kind:
             raise TypeError(f"cannot add {self.kind} and {other.kind}: state both as (ε, δ) first")
         return Guarantee(
-            self.kind, self.amount + other.amount, self.delta + other.delta, self.neighbours
+            self.kind,
+            self.amount + other.amount,
+            self.delta + other.delta,
+            self.neighbours,
+            max(self.snap, other.snap),
         )
 
     def as_epsilon_delta(self, delta: Fraction | None = None) -> tuple[Fraction, Fraction]:
@@ -70,11 +80,8 @@ class Guarantee:
 
     def in_words(self) -> str:
         """Say what is promised, in one sentence."""
-        if self.kind == "metric":
-            return (
-                "Two points at distance r look alike within a factor "
-                f"exp({float(self.amount):.6g}·r) to whoever sees the released point."
-            )
+        if self.kind in ("metric", "local"):
+            return self._of_reports()
         ratio = f"a factor exp({float(self.amount):.6g})"
         if self.kind == "gdp":
             ratio = f"what one draw tells of N(0, 1) against N({float(self.amount) ** 0.5:.6g}, 1)"
@@ -83,6 +90,20 @@ class Guarantee:
         return (
             f"Adding or removing {self.neighbours} changes the probability of any outcome "
             f"by at most {ratio}."
+        )
+
+    def _of_reports(self) -> str:
+        epsilon = f"{float(self.amount):.6g}"
+        if self.kind == "local":
+            return (
+                f"Any two rows look alike within a factor exp({epsilon}) to whoever sees the "
+                "report of one of them."
+            )
+        where = "" if self.neighbours == ONE_ROW else f", {self.neighbours},"
+        snap = f"; rounding to the lattice adds at most {self.snap:.2g} to r" if self.snap else ""
+        return (
+            f"Two points r apart{where} look alike within a factor exp({epsilon}·r) to whoever "
+            f"sees the report of one of them{snap}."
         )
 
 

@@ -16,6 +16,14 @@ def check_epsilon(value: Any) -> Fraction:  # noqa: ANN401
     return _decimal(value)
 
 
+def check_positive(value: Any, name: str) -> Fraction:  # noqa: ANN401
+    """Read a positive number as the decimal that was written."""
+    number = _number(value, name, "a positive number")
+    if not 0 < number < math.inf:
+        raise ValueError(f"{name} must be a positive, finite number, got {value!r}")
+    return _decimal(value)
+
+
 def check_delta(value: Any) -> Fraction:  # noqa: ANN401
     """Read δ; 0 means pure differential privacy."""
     delta = _number(value, "delta", "0 (pure) or a small number such as 1e-6")

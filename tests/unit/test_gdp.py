@@ -93,4 +93,4 @@ def test_guarantees_convert_and_speak():
     assert "one row" in Guarantee("pure", F(1)).in_words()
     assert "0.001" in Guarantee("approximate", F(1), F(1, 1000)).in_words()
     assert "N(0, 1)" in gdp.in_words()
-    assert "distance r" in Guarantee("metric", F(1)).in_words()
+    assert "Two points r apart" in Guarantee("metric", F(1)).in_words()
