@@ -16,6 +16,8 @@ from scipy import special
 
 from sfumato.box import Ints
 from sfumato.curator.local_lattice import BLOCK_ROWS, HAIR, LocalLattice
+from sfumato.curator.local_noise import LaplaceLaw, StaircaseLaw
+from sfumato.curator.local_rows import DuchiLaw, PieceLaw
 from sfumato.curator.noise import Noise, ball_slack, check_ball
 from sfumato.guarantee import Guarantee
 
@@ -135,10 +137,10 @@ class NDLaplaceLaw:
             first = inside.argmax(axis=1)
             reports[left] = proposals[np.arange(len(left)), first]
             left, tries = left[~inside.any(axis=1)], tries + each
-        return self.lattice.clamp(reports)
+        return np.clip(reports, -reach, reach)
 
 
-LOCAL_LAWS: tuple[type, ...] = (NDLaplaceLaw,)
+LOCAL_LAWS: tuple[type, ...] = (NDLaplaceLaw, LaplaceLaw, StaircaseLaw, PieceLaw, DuchiLaw)
 """The laws that the randomizer takes."""
 
 __all__ = ["BLOCK_ROWS", "LOCAL_LAWS", "LocalLaw", "NDLaplaceLaw"]

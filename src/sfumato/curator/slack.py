@@ -57,3 +57,16 @@ def cylinder_slack(lines: int, dim: int) -> float:
 def selection_slack(candidates: int) -> float:
     """Bound the distance of one selection among `candidates` from its law."""
     return (candidates + 1) * _UNSETTLED + _counter_mode(3.0 * (candidates + 1))
+
+
+def pieces_slack(cells: int) -> float:
+    """Bound the distance of local reports of so many cells from their law."""
+    # A cell takes at most four uniform numbers and the signs of three rows: half a block each in
+    # order and, where it is settled, three more.
+    return 4.0 * cells * _UNSETTLED + _counter_mode(16.0 * cells)
+
+
+def staircase_slack(size: int) -> float:
+    """Bound the distance of `size` draws of staircase noise from their law."""
+    # Two geometric numbers, a coin whose chance is rounded to 2^-256, a uniform number.
+    return 2.0 * size * (_GEOMETRIC + 2.0**-256) + _counter_mode(24.0 * size)
