@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,16 @@ BLOCK_ROWS = 2**16
 """Most rows that are perturbed at a time."""
 
 _FEW = 1024
+
+
+class _Cells(NamedTuple):
+    """What is known of each cell of a block: one value per cell, or per column."""
+
+    middle: Floats
+    steps: Floats
+    reach: Floats
+    lower: Floats
+    upper: Floats
 
 HAIR = 1 + Fraction(1, 2**30)
 """What scales grow by to cover the roundings of float64 when a row is snapped."""
@@ -89,47 +99,49 @@ class LocalLattice:
 
         A cell that is not a finite number goes to the centre of its column.
         """
-        middle, steps, reach = self._per_cell(len(rows))
+        cells = self._cells(len(rows))
         # No value may raise a warning, which a caller could turn into an exception.
         with np.errstate(all="ignore"):
             values = np.ascontiguousarray(rows, dtype=np.float64)
-            scaled = values - middle
-            scaled /= steps
-            np.clip(scaled, -reach, reach, out=scaled)
+            scaled = values - cells.middle
+            scaled /= cells.steps
+            np.clip(scaled, -cells.reach, cells.reach, out=scaled)
             np.rint(scaled, out=scaled)
         finite = np.isfinite(values)
         if not finite.all():
             scaled[~finite] = 0
         return scaled.astype(np.int64)
 
-    def clamp(self, points: Ints) -> Ints:
-        """Move lattice points outside the bounds to the nearest inside."""
-        return np.clip(points, -self.reach, self.reach)
-
-    def from_lattice(self, points: Ints, *, clip: bool) -> Floats:
-        """Lattice points in the user's units; clipped, the roundings of float64 end as well."""
-        middle, steps, _ = self._per_cell(len(points))
-        values = points * steps
-        values += middle
-        return np.clip(values, self.box.lower, self.box.upper, out=values) if clip else values
+    def from_lattice(self, points: Ints, *, clamp: bool) -> Floats:
+        """Lattice points in the user's units; with `clamp`, moved to the nearest in the bounds."""
+        cells = self._cells(len(points))
+        values = points.astype(np.float64)
+        if clamp:
+            np.clip(values, -cells.reach, cells.reach, out=values)
+        values *= cells.steps
+        values += cells.middle
+        # Again, for roundings of float64 may lead over a bound.
+        return np.clip(values, cells.lower, cells.upper, out=values) if clamp else values
 
     @property
     def block_rows(self) -> int:
         """Rows of a block: few enough that its arrays stay small."""
         return max(1, min(BLOCK_ROWS, BLOCK_CELLS // self.n_features))
 
-    def _per_cell(self, rows: int) -> tuple[Floats, Floats, Floats]:
+    def _cells(self, rows: int) -> _Cells:
         if rows < _FEW or rows > self.block_rows:
-            return self.box.middle, self.steps, self.reach.astype(np.float64)
-        middle, steps, reach = self._tiled
-        return middle[:rows], steps[:rows], reach[:rows]
+            return self._columns
+        return _Cells(*(part[:rows] for part in self._tiled))
+
+    @property
+    def _columns(self) -> _Cells:
+        lower, upper = np.array(self.box.lower), np.array(self.box.upper)
+        return _Cells(self.box.middle, self.steps, self.reach.astype(np.float64), lower, upper)
 
     @cached_property
-    def _tiled(self) -> tuple[Floats, Floats, Floats]:
+    def _tiled(self) -> _Cells:
         # One value per cell of a block: broadcasting over two or three columns is ten times slower.
-        rows = self.block_rows
-        middle, steps = np.tile(self.box.middle, (rows, 1)), np.tile(self.steps, (rows, 1))
-        return middle, steps, np.tile(self.reach.astype(np.float64), (rows, 1))
+        return _Cells(*(np.tile(part, (self.block_rows, 1)) for part in self._columns))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"box": self.box, "units": self.units}

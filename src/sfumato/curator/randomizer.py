@@ -70,9 +70,7 @@ class Randomizer:
     def _perturb(self, rows: NDArray[Any], law: LocalLaw, clamp: bool) -> Floats:
         snapped = self.lattice.to_lattice(rows)
         reports = law.draw(self.__noise, snapped)
-        if clamp:
-            reports = self.lattice.clamp(reports)
-        out = self.lattice.from_lattice(reports, clip=clamp)
+        out = self.lattice.from_lattice(reports, clamp=clamp)
         if self._missing == "keep":
             out[~np.isfinite(rows)] = np.nan
         return out

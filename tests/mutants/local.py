@@ -1,0 +1,98 @@
+"""Bugs planted in the local model: nD-Laplace, its lattice and its door."""
+
+from tests.mutants.mutant import Mutant
+
+LAWS = "tests/laws/test_local.py"
+STATS = "tests/stats/test_local.py"
+UNIT = "tests/unit/test_local.py"
+RANDOMIZER = "tests/unit/test_randomizer.py"
+CLI = "tests/e2e/test_cli_perturb.py"
+
+DRAWN = "reports = rows + noise.ball(self.scale, *rows.shape)"
+
+MUTANTS = {
+    "a quarter of the circle": Mutant(
+        "curator/local_laws.py",
+        DRAWN,
+        "reports = rows + np.abs(noise.ball(self.scale, *rows.shape))",
+        f"{STATS}::test_directions_are_uniform_on_the_whole_circle",
+    ),
+    "radius with one exponential too many": Mutant(
+        "curator/bodies.py",
+        "return self.dim + self.counts + 1",
+        "return self.dim + self.counts + 2",
+        f"{STATS}::test_radii_are_gamma",
+    ),
+    "every coordinate for itself": Mutant(
+        "curator/local_laws.py",
+        DRAWN,
+        "reports = rows + noise.laplace(self.scale, rows.size).reshape(rows.shape)",
+        f"{STATS}::test_radii_are_gamma",
+    ),
+    "resampling with all of epsilon": Mutant(
+        "curator/local_laws.py",
+        "HAIR * (2 if self.resample else 1) / (self.epsilon * self.lattice.step)",
+        "HAIR / (self.epsilon * self.lattice.step)",
+        f"{LAWS}::test_resampled_reports_keep_the_promise_with_half_of_epsilon",
+    ),
+    "a scale that forgets the step": Mutant(
+        "curator/local_laws.py",
+        "HAIR * (2 if self.resample else 1) / (self.epsilon * self.lattice.step)",
+        "HAIR * (2 if self.resample else 1) / self.epsilon",
+        f"{LAWS}::test_clamped_reports_keep_the_promise",
+    ),
+    "every column by its own width in the units of the data": Mutant(
+        "curator/local_lattice.py",
+        'own if self.units == "box" else np.full_like(own, own.max())',
+        "own",
+        f"{LAWS}::test_snapped_rows_are_as_far_apart_as_the_rows_and_a_step_per_column",
+    ),
+    "snapping that nobody is told of": Mutant(
+        "curator/local_lattice.py",
+        "return math.sqrt(self.n_features) * float(self.step)",
+        "return 0.0 * float(self.step)",
+        f"{LAWS}::test_snapped_rows_are_as_far_apart_as_the_rows_and_a_step_per_column",
+    ),
+    "rows of a block share their noise": Mutant(
+        "curator/local_laws.py",
+        DRAWN,
+        "reports = rows + noise.ball(self.scale, 1, rows.shape[1])",
+        f"{STATS}::test_rows_have_noise_of_their_own",
+    ),
+    "reports outside are clamped after one draw": Mutant(
+        "curator/local_laws.py",
+        "while len(left) and tries < self._tries:",
+        "while len(left) and tries < 1:",
+        f"{STATS}::test_truncated_reports_follow_their_enumerated_law",
+    ),
+    "the last draw inside counts, not the first": Mutant(
+        "curator/local_laws.py",
+        "            reports[left] = proposals[np.arange(len(left)), first]\n",
+        "            reports[left] = proposals[np.arange(len(left)), -1]\n",
+        f"{STATS}::test_truncated_reports_follow_their_enumerated_law",
+    ),
+    "resampling without an end": Mutant(
+        "curator/local_laws.py",
+        "/ math.log1p(-self.accepted))",
+        "/ math.log1p(-self.accepted / 64))",
+        f"{RANDOMIZER}::test_resampling_ends",
+    ),
+    "subclasses of laws are let in": Mutant(
+        "curator/randomizer.py",
+        "if type(law) not in LOCAL_LAWS:",
+        "if not isinstance(law, LOCAL_LAWS):",
+        f"{RANDOMIZER}::test_laws_from_outside_are_refused",
+    ),
+    "a metric guarantee passes for a budget": Mutant(
+        "guarantee.py",
+        'if len(kinds) > 1 and kinds & {"metric", "local"}:',
+        'if len(kinds) > 1 and kinds & {"local"}:',
+        f"{UNIT}::test_metric_guarantees_never_become_budget",
+    ),
+    "rows whose text is refused are echoed": Mutant(
+        "local_transformer.py",
+        "    source = source_of(X)\n",
+        "    source = source_of(np.asarray(X, dtype=float))\n",
+        f"{UNIT}::test_bad_rows_are_refused_without_an_echo",
+    ),
+}
