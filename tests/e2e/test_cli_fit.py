@@ -51,6 +51,14 @@ def test_fit_json_is_the_model_and_the_path(people, data):
     assert told["feature_names"] == (NAMES if "people.csv" in data else None)
 
 
+def test_fit_chooses_how_many(people):
+    fit("people.csv", *BOUNDS, k="auto")
+    with open("model.json", encoding="utf-8") as file:
+        saved = json.load(file)
+    assert 2 <= len(saved["cluster_centers"]) <= 20
+    assert any("chosen on the released counts" in note for note in saved["receipt"]["notes"])
+
+
 def _bounds(data):
     hours = "hours" if "people.csv" in data else "1"
     return ("--bounds", "0,100", "--bounds", f"{hours}=0,80")
@@ -142,7 +150,8 @@ def test_the_default_method_is_the_estimators():
         (["people.csv", *BOUNDS, "--epsilon", "one"], "--epsilon"),
         (["people.csv", *BOUNDS, "--delta", "1"], "delta must lie in [0, 1)"),
         (["people.csv", *BOUNDS, "-k", "0"], "-k must be a whole number"),
-        (["people.csv", *BOUNDS, "-k", "2.5"], "-k"),
+        (["people.csv", *BOUNDS, "-k", "2.5"], "whole number or auto, got '2.5'"),
+        (["people.csv", *BOUNDS, "-k", "many"], "whole number or auto, got 'many'"),
         (["people.csv", *BOUNDS, "--n-rows", "-1"], "--n-rows must be"),
         (["people.csv", *BOUNDS, "--random-state", "-1"], "--random-state must be"),
         (["people.csv", *BOUNDS, "--nan", "keep"], "--nan"),

@@ -76,7 +76,7 @@ def check(
 @app.command()
 def fit(  # noqa: PLR0913  (a command line is its signature)
     data: o.Data,
-    k: o.K,
+    k: o.FitK,
     epsilon: o.Epsilon,
     output: o.Out,
     bounds: o.FitBounds = None,

@@ -9,9 +9,8 @@ from rich.table import Table
 from sfumato.box import Box, Floats
 from sfumato.cli.picture import picture
 from sfumato.cli.running import print_json
-from sfumato.cli.show import console, print_receipt
+from sfumato.cli.show import console, print_receipt, shown
 from sfumato.estimators import PrivateKMeans
-from sfumato.saving import to_dict
 
 _BOX = Box((3.0, 0.0), (11.0, 10.0))
 _NAMES = ("hours of sleep", "cups of coffee")
@@ -41,7 +40,7 @@ def run(*, as_json: bool) -> None:
     )
     model.fit(people)
     if as_json:
-        print_json(to_dict(model))
+        print_json(shown(model))
         return
     out = console()
     out.print(f"{len(people):,} invented people, by {_NAMES[0]} (across) and {_NAMES[1]} (up):\n")

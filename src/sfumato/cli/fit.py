@@ -11,14 +11,13 @@ from sfumato.cli.check import check_rows
 from sfumato.cli.columns import check_groups, columns_asked, header_asked
 from sfumato.cli.paths import check_output
 from sfumato.cli.running import print_json, progress
-from sfumato.cli.show import console, print_centers, print_receipt
+from sfumato.cli.show import console, print_centers, print_receipt, shown
 from sfumato.engines.files import TableFile, layout_of
 from sfumato.engines.tables import Layout
 from sfumato.estimators import PrivateKMeans
 from sfumato.methods import METHODS
 from sfumato.opening import PRIVATE
 from sfumato.parameters import check_delta, check_epsilon, check_whole
-from sfumato.saving import to_dict
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Request:
 
     data: Path
     output: Path
-    k: int
+    k: str
     epsilon: float
     delta: float
     bounds: list[str] | None
@@ -41,6 +40,11 @@ class Request:
     max_rows_per_group: int
     refuse: bool
     random_state: int | None
+
+    @property
+    def n_clusters(self) -> int | str:
+        """The number of centres, or that it is to be chosen."""
+        return int(self.k) if self.k.lstrip("+-").isdecimal() else self.k
 
     def file(self) -> TableFile:
         """The file and the columns of it that are read."""
@@ -59,13 +63,13 @@ def run(request: Request, *, as_json: bool) -> None:
         model.fit(file, groups=request.groups)
     model.save(request.output)
     if as_json:
-        # The synopsis has a number for each cell: it is in the file, not on the screen.
-        shown = {name: value for name, value in to_dict(model).items() if name != "synopsis"}
-        print_json({"written_to": str(request.output), **shown})
+        print_json({"written_to": str(request.output), **shown(model)})
         return
     out = console()
-    centers = "centre" if request.k == 1 else "centres"
-    out.print(f"{request.k} private {centers} of {request.data.name}, by {request.method}")
+    k = len(model.cluster_centers_)
+    out.print(
+        f"{k} private {'centre' if k == 1 else 'centres'} of {request.data.name}, by {request.method}"
+    )
     print_centers(out, model, layout.titles)
     print_receipt(out, model.receipt_)
     out.print(f"Model written to {request.output}", soft_wrap=True)
@@ -73,7 +77,10 @@ def run(request: Request, *, as_json: bool) -> None:
 
 def _check(request: Request) -> None:
     """Refuse what is wrong whatever the file holds."""
-    check_whole(request.k, "-k")
+    if request.n_clusters != "auto":
+        if isinstance(request.n_clusters, str):
+            raise ValueError(f"-k must be a whole number or auto, got {request.k!r}")
+        check_whole(request.n_clusters, "-k")
     check_epsilon(request.epsilon)
     check_delta(request.delta)
     check_groups(request.groups, request.max_rows_per_group)
@@ -90,7 +97,7 @@ def _check(request: Request) -> None:
 
 def _model(request: Request, layout: Layout) -> PrivateKMeans:
     return PrivateKMeans(
-        n_clusters=request.k,
+        n_clusters=request.n_clusters,
         epsilon=request.epsilon,
         delta=request.delta,
         bounds=_bounds(request, layout),

@@ -71,6 +71,15 @@ MaybeOut = Annotated[
     typer.Option("--output", "-o", metavar="FILE", help="Where to write, for --bounds-file."),
 ]
 K = Annotated[int, typer.Option("--n-clusters", "-k", metavar="K", help="Number of centres.")]
+FitK = Annotated[
+    str,
+    typer.Option(
+        "--n-clusters",
+        "-k",
+        metavar="K",
+        help="Number of centres, or `auto`: chosen on what is released, at no further cost.",
+    ),
+]
 Epsilon = Annotated[
     float, typer.Option(metavar="ε", help="The privacy budget of this fit, all of it spent.")
 ]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
 from sfumato.receipt import sentences_of, table_of
+from sfumato.saving import to_dict
 
 if TYPE_CHECKING:
     from sfumato.box import Box
@@ -110,3 +111,8 @@ def _worth_showing(report: FileReport) -> list[ColumnReport]:
     if len(report.columns) <= _MOST_ROWS:
         return list(report.columns)
     return [c for c in report.columns if c.missing or c.text or c.outside][:_MOST_ROWS]
+
+
+def shown(model: PrivateKMeans) -> dict[str, Any]:
+    """A model without its synopsis, which has a number for each cell: too long for a screen."""
+    return {name: value for name, value in to_dict(model).items() if name != "synopsis"}

@@ -19,13 +19,15 @@ Criterion = Literal["elbow", "silhouette", "gap"]
 _STARTS = 10
 _PIECES = 32
 _COMPARED = 2**11
+_SHOWN = 4
 
 
 @dataclass(frozen=True, eq=False)
 class KCurve:
     """What a criterion says about every number of clusters; `best` is the one it takes.
 
-    `costs` is the cost per unit of weight, in the cube [−1, 1]^d, of the cells that stand out.
+    `costs` is the cost per unit of weight: of the cells that stand out, in the cube [−1, 1]^d, or
+    of rows, in their own units.
     """
 
     ks: Ints
@@ -104,10 +106,16 @@ def _threshold(n_cells: int, noise_std: float) -> float:
 
 
 def _elbow(solved: _Solved, rng: np.random.Generator) -> Floats:
-    """How far cost^(−d/2) jumps at each k: Sugar, James 2003."""
-    height = solved.costs ** (-solved.cells.n_features / 2)
-    # The first k is there to jump from, unless it is 1, which jumps from nothing.
-    return np.diff(height, prepend=0.0)
+    # Cells are too coarse to show more dimensions: a higher power would magnify their edges.
+    return jumps(solved.costs, min(solved.cells.n_features, _SHOWN))
+
+
+def jumps(costs: Floats, n_features: int) -> Floats:
+    """How far cost^(−d/2) jumps at each k: Sugar, James 2003.
+
+    The first k is there to jump from, unless it is 1, which jumps from nothing.
+    """
+    return np.diff(costs ** (-n_features / 2), prepend=0.0)
 
 
 def _silhouette(solved: _Solved, rng: np.random.Generator) -> Floats:
@@ -136,17 +144,22 @@ def _mean_silhouette(points: Floats, weights: Floats, gaps: Floats, centers: Flo
 
 
 def _gap(solved: _Solved, rng: np.random.Generator) -> Floats:
-    """How much lower log cost lies than for points without clusters: Tibshirani et al. 2001.
-
-    The largest gap is taken; the paper's first local one stops at clusters of clusters.
-    """
     half = solved.cells.widths / 2
     low = (solved.cells.middles - half).min(axis=0)
     high = (solved.cells.middles + half).max(axis=0)
     even = LooseCells(rng.uniform(low, high, (_COMPARED, len(low))), (high - low)[None])
     solver = Solver(even, np.full(_COMPARED, 1 / _COMPARED), 0.0)
     costs = [solver.solve(k, n_starts=_STARTS, rng=rng).cost for k in solved.ks]
-    return np.log(np.maximum(costs, 1e-12)) - np.log(solved.costs)
+    return gaps(solved.costs, np.array(costs))
+
+
+def gaps(costs: Floats, even: Floats) -> Floats:
+    """How much lower log cost lies than for points without clusters: Tibshirani et al. 2001.
+
+    The largest gap is taken; the paper's first local one stops at clusters of clusters.
+    """
+    lower: Floats = np.log(np.maximum(even, 1e-12)) - np.log(costs)
+    return lower
 
 
 def _distances(points: Floats, others: Floats) -> Floats:
