@@ -67,9 +67,8 @@ def run(request: Request, *, as_json: bool) -> None:
         return
     out = console()
     k = len(model.cluster_centers_)
-    out.print(
-        f"{k} private {'centre' if k == 1 else 'centres'} of {request.data.name}, by {request.method}"
-    )
+    centers = "centre" if k == 1 else "centres"
+    out.print(f"{k} private {centers} of {request.data.name}, by {request.method}")
     print_centers(out, model, layout.titles)
     print_receipt(out, model.receipt_)
     out.print(f"Model written to {request.output}", soft_wrap=True)
