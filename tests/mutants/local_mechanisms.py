@@ -1,0 +1,130 @@
+"""Bugs planted in the mechanisms of local differential privacy."""
+
+from tests.mutants.mutant import Mutant
+
+PIECES = "tests/unit/test_local_pieces.py"
+STATS = "tests/stats/test_local_mechanisms.py"
+FACES = "tests/unit/test_local_mechanisms.py"
+
+MUTANTS = {
+    "two points a step too near": Mutant(
+        "curator/local_pieces.py",
+        "return cls(math.ceil(reach * (ratio + 1) / (ratio - 1)), reach)",
+        "return cls(math.floor(reach * (ratio + 1) / (ratio - 1)), reach)",
+        f"{PIECES}::test_ratio_of_a_piece_is_at_most_its_epsilon_and_close",
+    ),
+    "a window stretched a step too little": Mutant(
+        "curator/local_pieces.py",
+        "stretch = math.ceil(ratio * reach",
+        "stretch = math.floor(ratio * reach",
+        f"{PIECES}::test_ratio_of_a_piece_is_at_most_its_epsilon_and_close",
+    ),
+    "centres of windows rounded down": Mutant(
+        "curator/local_pieces.py",
+        "divide_at_random(stream, values * self.stretch, self.reach)",
+        "values * self.stretch // self.reach",
+        f"{STATS}::test_guarantee_of_windows",
+    ),
+    "windows one number too narrow": Mutant(
+        "curator/local_pieces.py",
+        "widths = np.where(near, self.window, self.range)",
+        "widths = np.where(near, self.window - 1, self.range)",
+        f"{STATS}::test_guarantee_of_windows",
+    ),
+    "square waves counted without their ends": Mutant(
+        "curator/local_pieces.py",
+        "(2 * half + 1) / (2 * (reach + half) + 1)",
+        "(2 * half + 1) / (2 * reach + 1)",
+        f"{PIECES}::test_ratio_of_a_piece_is_at_most_its_epsilon_and_close",
+    ),
+    "exponentials rounded up": Mutant(
+        "curator/coins.py",
+        "ldexp(power, CHANCE_BITS))) - 1,",
+        "ldexp(power, CHANCE_BITS))) + 1,",
+        f"{PIECES}::test_exp_below_is_just_below",
+    ),
+    "coins that tie come up": Mutant(
+        "curator/coins.py",
+        "came_up[j] = settle(stream, [first + j], partial(below, chance))",
+        "came_up[j] = True",
+        f"{PIECES}::test_coins_are_settled_to_the_last_bit",
+    ),
+    "every sampled column with the whole epsilon": Mutant(
+        "curator/local_rows.py",
+        "piece = Window.piecewise(epsilon / sampled)",
+        "piece = Window.piecewise(epsilon)",
+        f"{PIECES}::test_the_columns_of_a_row_use_up_its_epsilon",
+    ),
+    "square waves with the whole epsilon on every column": Mutant(
+        "curator/local_rows.py",
+        "piece = Window.square_wave(epsilon / columns)",
+        "piece = Window.square_wave(epsilon)",
+        f"{PIECES}::test_the_columns_of_a_row_use_up_its_epsilon",
+    ),
+    "sampled columns are not stretched": Mutant(
+        "curator/local_rows.py",
+        "divide_at_random(stream, drawn * stretch.numerator, stretch.denominator)",
+        "drawn * 1",
+        f"{STATS}::test_guarantee_of_sampled_columns",
+    ),
+    "always the first columns": Mutant(
+        "curator/coins.py",
+        "    return numbers[:, :size]",
+        "    return np.sort(numbers, axis=1)[:, :size]",
+        f"{STATS}::test_guarantee_of_sampled_columns",
+    ),
+    "ties lead": Mutant(
+        "curator/local_rows.py",
+        "    return ((1 << columns) - ties) // 2",
+        "    return ((1 << columns) + ties) // 2",
+        f"{PIECES}::test_leading_signs_are_counted",
+    ),
+    "signs lean both ways": Mutant(
+        "curator/coins.py",
+        "out[again] = drawn * lead[:, None]",
+        "out[again] = drawn",
+        f"{PIECES}::test_subsets_have_different_members_and_signs_lean",
+    ),
+    "corners without the coin": Mutant(
+        "curator/local_rows.py",
+        "np.where(lean[:, None], ahead, fair)",
+        "ahead",
+        f"{STATS}::test_guarantee_of_duchi",
+    ),
+    "Laplace noise for one column": Mutant(
+        "curator/local_noise.py",
+        "return Fraction(2 * self.reach * self.columns) / self.epsilon",
+        "return Fraction(2 * self.reach) / self.epsilon",
+        f"{PIECES}::test_laplace_noise_covers_the_whole_row",
+    ),
+    "Laplace noise for half the width": Mutant(
+        "curator/local_noise.py",
+        "return Fraction(2 * self.reach * self.columns) / self.epsilon",
+        "return Fraction(self.reach * self.columns) / self.epsilon",
+        f"{STATS}::test_guarantee_of_laplace",
+    ),
+    "staircases without their second number": Mutant(
+        "curator/local_noise.py",
+        "np.where(single, first, first + second + 1)",
+        "np.where(single, first, first + 1)",
+        f"{STATS}::test_guarantee_of_staircase",
+    ),
+    "staircases with the whole epsilon on every column": Mutant(
+        "curator/local_noise.py",
+        "staircase(stream, self.epsilon / self.columns, self.width",
+        "staircase(stream, self.epsilon, self.width",
+        f"{STATS}::test_mean_and_variance_on_the_whole_lattice",
+    ),
+    "columns with fewer steps are let in": Mutant(
+        "curator/local_rows.py",
+        "if any(steps != reach for steps in lattice.reach.tolist()):",
+        "if any(steps > reach for steps in lattice.reach.tolist()):",
+        f"{FACES}::test_laws_refuse_other_lattices",
+    ),
+    "remaps measure in other units than the guarantee": Mutant(
+        "planar.py",
+        "unit = lattice.steps / float(lattice.step)",
+        "unit = lattice.steps / lattice.steps",
+        f"{FACES}::test_remap_measures_as_the_guarantee_does",
+    ),
+}

@@ -1,0 +1,197 @@
+"""Local mechanisms against their exact laws. Every assertion has a false alarm rate of 1e-9."""
+
+import math
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from sfumato.box import REACH
+from sfumato.curator.local_mixture import Mixture
+from sfumato.curator.local_noise import LaplaceLaw, StaircaseLaw
+from sfumato.curator.local_pieces import TwoPoint, Window
+from sfumato.curator.local_rows import DuchiLaw, PieceLaw
+from sfumato.curator.noise import ReplayedNoise, SecureNoise
+from tests.unit.local_chances import duchi_chances, row_chances, staircase_level
+
+ALPHA = 1e-9
+DRAWS = 100_000
+LEAST = 25
+WRONG = (Fraction(115, 100), Fraction(100, 115))
+BEYOND = stats.norm.isf(ALPHA / 2)
+
+
+def p_value(seen, chances):
+    """Chi-square of counts over cells merged, in order, until each expects LEAST draws."""
+    draws, cells, count, weight = sum(seen.values()), [], 0, 0.0
+    assert set(seen) <= set(chances), "a report that the law never gives"
+    for report in sorted(chances):
+        count, weight = count + seen[report], weight + draws * float(chances[report])
+        if weight >= LEAST:
+            cells.append((count, weight))
+            count, weight = 0, 0.0
+    cells[-1] = (cells[-1][0] + count, cells[-1][1] + weight)
+    found, hoped = np.array(cells).T
+    return stats.chi2.sf(((found - hoped) ** 2 / hoped).sum(), len(cells) - 1)
+
+
+def reports_of(law, row, noise=None, draws=DRAWS):
+    return law.draw(noise or ReplayedNoise(7), np.tile(np.array(row, np.int64), (draws, 1)))
+
+
+def counts(reports):
+    return Counter(map(tuple, reports.tolist()))
+
+
+def column(piece, reach):
+    """A law for a single column."""
+    return PieceLaw("", Fraction(1), 1, 1, piece, reach)
+
+
+def signs_of(chances):
+    found = Counter()
+    for report, chance in chances.items():
+        found[tuple(np.sign(report).tolist())] += chance
+    return found
+
+
+def moved(window, epsilon):
+    """A window of the same numbers whose ratio is that of another epsilon."""
+    odds = Fraction(math.expm1(epsilon)) * window.window / window.range
+    return replace(window, near=odds / (1 + odds))
+
+
+@pytest.mark.parametrize("make", [Window.piecewise, Window.square_wave], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2)], ids=str)
+@pytest.mark.parametrize("value", [0, 4, -9])
+def test_guarantee_of_windows(make, epsilon, value):
+    window = make(epsilon, 9)
+    seen = counts(reports_of(column(window, 9), [value]))
+    assert p_value(seen, row_chances(column(window, 9), [value])) > ALPHA
+    for factor in WRONG:
+        wrong = moved(window, epsilon * factor)
+        assert p_value(seen, row_chances(column(wrong, 9), [value])) < ALPHA
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2)], ids=str)
+@pytest.mark.parametrize("value", [REACH, -20_000])
+def test_guarantee_of_two_points(epsilon, value):
+    law = column(TwoPoint.of(epsilon), REACH)
+    reports = reports_of(law, [value], draws=400_000)
+    assert p_value(counts(reports), row_chances(law, [value])) > ALPHA
+    for factor in WRONG:
+        wrong = column(TwoPoint.of(epsilon * factor), REACH)
+        assert p_value(counts(np.sign(reports)), signs_of(row_chances(wrong, [value]))) < ALPHA
+
+
+def test_guarantee_of_hybrid():
+    piece = Mixture.hybrid(Fraction(2), 9)
+    seen = counts(reports_of(column(piece, 9), [5]))
+    assert p_value(seen, row_chances(column(piece, 9), [5])) > ALPHA
+    for factor in WRONG:
+        wrong = replace(piece, first=moved(piece.first, 2 * factor))
+        assert p_value(seen, row_chances(column(wrong, 9), [5])) < ALPHA
+        wrong = replace(piece, share=1 - (1 - piece.share) * factor)
+        assert p_value(seen, row_chances(column(wrong, 9), [5])) < ALPHA
+
+
+def test_guarantee_of_sampled_columns():
+    """Two of three columns, stretched by 3/2, where odd reports are rounded at random."""
+    window = Window.piecewise(Fraction(1), 2)
+    law = PieceLaw("", Fraction(2), 3, 2, window, 2)
+    seen = counts(reports_of(law, [2, -1, 0], draws=400_000))
+    assert p_value(seen, row_chances(law, [2, -1, 0])) > ALPHA
+    for factor in WRONG:
+        wrong = replace(law, piece=moved(window, factor))
+        assert p_value(seen, row_chances(wrong, [2, -1, 0])) < ALPHA
+
+
+def test_guarantee_of_harmony():
+    law = PieceLaw("", Fraction(1), 3, 1, TwoPoint.of(Fraction(1), 50), 50)
+    reports = reports_of(law, [50, -50, 20])
+    assert p_value(counts(reports), row_chances(law, [50, -50, 20])) > ALPHA
+    for factor in WRONG:
+        wrong = replace(law, piece=TwoPoint.of(factor, 50))
+        assert (
+            p_value(counts(np.sign(reports)), signs_of(row_chances(wrong, [50, -50, 20]))) < ALPHA
+        )
+
+
+@pytest.mark.parametrize("row", [[7], [7, -3], [7, -7, 4], [7, -7, 0, 5]], ids=len)
+def test_guarantee_of_duchi(row):
+    law = DuchiLaw.of(Fraction(1), len(row), 7)
+    reports = reports_of(law, row, draws=400_000)
+    assert p_value(counts(reports), duchi_chances(law, row)) > ALPHA
+    for factor in WRONG:
+        wrong = DuchiLaw.of(factor, len(row), 7)
+        assert p_value(counts(np.sign(reports)), signs_of(duchi_chances(wrong, row))) < ALPHA
+
+
+def staircase_chances(epsilon, law, value, top):
+    weights = {
+        (z + value,): math.exp(-epsilon * staircase_level(z, law.width, law.tread))
+        for z in range(-top, top + 1)
+    }
+    total = math.fsum(weights.values())
+    return {report: weight / total for report, weight in weights.items()}
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(3)], ids=str)
+def test_guarantee_of_staircase(epsilon):
+    law = StaircaseLaw.of(epsilon, 1, reach=5)
+    top = math.ceil(60 / epsilon) * law.width
+    seen = counts(reports_of(law, [3]))
+    assert p_value(seen, staircase_chances(epsilon, law, 3, top)) > ALPHA
+    for factor in WRONG:
+        assert p_value(seen, staircase_chances(epsilon * factor, law, 3, top)) < ALPHA
+
+
+def test_guarantee_of_laplace():
+    """Two columns with half of epsilon each."""
+    law = LaplaceLaw(Fraction(2), 2, reach=5)
+    reports = reports_of(law, [3, -5])
+    for j, value in enumerate([3, -5]):
+        seen = counts(reports[:, [j]])
+        for factor in (1.0, 1.15, 1 / 1.15):
+            weights = {(z + value,): math.exp(-abs(z) * factor / 10) for z in range(-600, 601)}
+            total = math.fsum(weights.values())
+            chances = {report: weight / total for report, weight in weights.items()}
+            assert (p_value(seen, chances) > ALPHA) == (factor == 1.0)
+
+
+LAWS = {
+    "laplace": LaplaceLaw(Fraction(3), 3),
+    "staircase": StaircaseLaw.of(Fraction(3), 3),
+    "piecewise": PieceLaw.piecewise(Fraction(6), 3),
+    "all columns piecewise": PieceLaw.piecewise(Fraction(3), 3, 3),
+    "hybrid": PieceLaw.hybrid(Fraction(3), 3),
+    "harmony": PieceLaw.harmony(Fraction(3), 3),
+    "duchi": DuchiLaw.of(Fraction(3), 3),
+    "square wave": PieceLaw.square_wave(Fraction(3), 3),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_mean_and_variance_on_the_whole_lattice(name):
+    law, row = LAWS[name], np.array([REACH, -12_345, 0])
+    reports = reports_of(law, row).astype(float)
+    error = reports.std(axis=0) / math.sqrt(DRAWS)
+    assert (np.abs(reports.mean(axis=0) - law.shrinks * row) < BEYOND * error).all()
+    squares = (reports - law.shrinks * row) ** 2
+    expected = np.array([law.variance(int(value)) for value in row])
+    error = squares.std(axis=0) / math.sqrt(DRAWS)
+    slack = BEYOND * error + 1e-9 * expected + 0.25
+    assert (np.abs(squares.mean(axis=0) - expected) < slack).all()
+    assert (np.abs(squares.mean(axis=0) - expected * 1.15) > slack).all()
+
+
+def test_guarantees_with_secret_keys():
+    window = Window.piecewise(Fraction(1), 9)
+    seen = counts(reports_of(column(window, 9), [4], SecureNoise()))
+    assert p_value(seen, row_chances(column(window, 9), [4])) > ALPHA
+    law = DuchiLaw.of(Fraction(1), 2, 7)
+    seen = counts(reports_of(law, [7, -3], SecureNoise()))
+    assert p_value(seen, duchi_chances(law, [7, -3])) > ALPHA
