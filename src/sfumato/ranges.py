@@ -27,7 +27,11 @@ _NEAR_PART = 0.005
 # What a short run holds of a column that is crowded, and how much of that may be noise.
 _CROWDED = 0.95
 _LUCK = 0.3
-_CAUTION = 0.75
+
+# How sure a cut is at least, in deviations; the outermost rows, and the most slices given back.
+_CAUTION = 0.25
+_OUTER = 0.05
+_MORE = 3
 
 
 @dataclass(frozen=True)
@@ -79,14 +83,28 @@ def locate(span: Span, counts: Floats, scale: float) -> Span:
 
 
 def trim(span: Span, counts: Floats, scale: float) -> tuple[float, float]:
-    """Cut the ends that hold next to nothing; the narrowest run that does, and one slice more.
+    """Cut the ends that hold next to nothing, then give a little back.
 
-    A run may leave out a part `CUT` of the rows, less some deviations of the noise.
+    A run of slices may leave out a part `CUT` of the rows, less a part of the noise. Where the rows
+    thin out more of them lie beyond: one to three slices are added at each end, as many as
+    the outermost rows take.
     """
     bins = len(counts)
-    edges = span.edges(bins)
     sums = np.concatenate(([0.0], np.cumsum(counts)))
-    low, high = span.lower, span.upper
+    first, last = _narrowest(span, sums, scale)
+    outer = _OUTER * span.rows
+    below = np.flatnonzero(sums[first + 1 : last + 1] - sums[first] >= outer)
+    above = np.flatnonzero((sums[last] - sums[first:last])[::-1] >= outer)
+    edges = span.edges(bins)
+    step = (span.upper / 2 - span.lower / 2) / bins * 2
+    low, high = (min([*found[:1].tolist(), _MORE - 1]) * step + step for found in (below, above))
+    return legal(float(edges[first]) - low, float(edges[last]) + high)
+
+
+def _narrowest(span: Span, sums: Floats, scale: float) -> tuple[int, int]:
+    """The shortest run of slices that leaves out next to nothing, given cumulated counts."""
+    bins = len(sums) - 1
+    edges = span.edges(bins)
     for length in range(1, bins):
         inside = sums[length:] - sums[:-length]
         # Few slices are added up: those inside, or those outside.
@@ -94,11 +112,11 @@ def trim(span: Span, counts: Floats, scale: float) -> tuple[float, float]:
         noise = scale * math.sqrt(2 * min(length, bins - length))
         held = np.where(_touching(span, edges, length), held, -np.inf)
         best = int(np.argmax(held))
-        if held[best] >= (1 - CUT) * span.rows + _CAUTION * noise:
-            low, high = float(edges[best]), float(edges[best + length])
-            break
-    step = (span.upper / 2 - span.lower / 2) / bins * 2
-    return legal(low - step, high + step)
+        # Where noise is a large part of the rows, a range too wide is better than rows cut off.
+        sure = min(1.0, max(_CAUTION, 10 * noise / span.rows))
+        if held[best] >= (1 - CUT) * span.rows + sure * noise:
+            return best, best + length
+    return 0, bins
 
 
 def legal(lower: float, upper: float) -> tuple[float, float]:

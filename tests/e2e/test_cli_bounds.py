@@ -1,0 +1,94 @@
+"""`sfumato bounds` and `fit --bounds private`: what they print, write, cost, and refuse."""
+
+import json
+
+import numpy as np
+import pytest
+
+import sfumato
+from tests.e2e.cli import assert_refused, files, fit, run
+
+# So large a budget that the noise cannot matter.
+PLENTY = 10_000
+
+
+def test_bounds_are_printed_with_their_receipt(people):
+    shown = run("bounds", "people.csv", "--epsilon", PLENTY)
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    for words in ("Private bounds of people.csv", "age", "hours", "powers of two", "total, pure"):
+        assert words in shown.stdout
+    assert f"Promise: ε = {PLENTY}." in shown.stdout
+    assert "1,000" not in shown.stdout
+
+
+@pytest.mark.parametrize("data", ["people.csv", "people.csv.gz", "people.npy", "bare.csv"])
+def test_bounds_go_into_a_fit(people, here, data):
+    told = json.loads(run("bounds", data, "--epsilon", PLENTY, "-o", "b.json", "--json").stdout)
+    assert json.loads((here / "b.json").read_text()) == told["bounds"]
+    assert list(told["bounds"]) == (["age", "hours"] if "people.csv" in data else ["0", "1"])
+    lower, upper = np.array(list(told["bounds"].values())).T
+    assert (lower < np.quantile(people, 0.02, axis=0)).all()
+    assert (upper > np.quantile(people, 0.98, axis=0)).all()
+    assert (upper - lower < 1.5 * np.ptp(people, axis=0)).all()
+    assert told["receipt"]["guarantee"]["epsilon"] == str(PLENTY)
+    assert fit(data, "--bounds-file", "b.json").exit_code == 0
+    assert sfumato.load("model.json").box_.lower == tuple(lower)
+
+
+def test_fit_buys_bounds_on_the_way(people):
+    shown = fit("people.csv", "--bounds", "private", "--random-state", 0, epsilon=PLENTY)
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    for words in ("histograms", f"Promise: ε = {PLENTY}.", "bounds bought with ε 1000"):
+        assert words in shown.stdout
+    model = sfumato.load("model.json")
+    found = model.cluster_centers_[model.cluster_centers_[:, 0].argsort()]
+    np.testing.assert_allclose(found, [[25, 10], [60, 45]], atol=1)
+    costs = [line.cost for line in model.receipt_.lines[:3]]
+    assert costs == ["500", "500/3", "1000/3"]
+
+
+def test_columns_and_groups(people):
+    words = ("--columns", "age,hours", "--groups", "id", "--max-rows-per-group", 4)
+    told = json.loads(run("bounds", "visits.csv", "--epsilon", PLENTY, *words, "--json").stdout)
+    assert list(told["bounds"]) == ["age", "hours"]
+    assert told["receipt"]["guarantee"]["neighbours"] == "one group of at most 4 rows"
+    assert told["receipt"]["questions"][0]["scale"] == "1/625"
+
+
+def test_a_thousand_rows_and_little_budget_are_no_error(people):
+    for _ in range(3):
+        told = json.loads(run("bounds", "people.csv", "--epsilon", 0.001, "--json").stdout)
+        for low, high in told["bounds"].values():
+            assert low < high
+        assert fit("people.csv", "--bounds", "private", epsilon=0.01).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["people.csv"], "--epsilon"),
+        (["people.csv", "--epsilon", 0], "epsilon must be"),
+        (["gone.csv", "--epsilon", 1], "no such file"),
+        (["visits.csv", "--epsilon", 1], "cells that are not numbers"),
+        (["people.csv", "--epsilon", 1, "-o", "people.csv"], "is an input"),
+        (["people.csv", "--epsilon", 1, "--max-rows-per-group", 2], "needs --groups"),
+        (["people.csv", "--epsilon", 1, "--columns", "age,size"], "no column 'size'"),
+    ],
+)
+def test_bounds_refuses_and_writes_nothing(people, here, words, said):
+    before = files(here)
+    assert_refused(run("bounds", *words), said)
+    assert files(here) == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--bounds", "private", "--bounds", "age=0,100"),
+        ("--bounds", "private", "--bounds", "private"),
+    ],
+)
+def test_private_stands_alone(people, here, words):
+    before = files(here)
+    assert_refused(fit("people.csv", *words), "stands alone")
+    assert files(here) == before

@@ -1,0 +1,287 @@
+"""Histograms of raw columns: what a row can move, what is charged when, what neighbours lose."""
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.bounds import buy_bounds
+from sfumato.budget import Caps, Ledger, Overspent
+from sfumato.curator.bounds import Survey
+from sfumato.curator.noise import NoNoise, ReplayedNoise
+from sfumato.curator.rulers import MOST_SLICES, RULERS, Histogram, Octaves, Slices
+from sfumato.engines.array import ArrayRows
+from sfumato.engines.sources import Blocks
+from tests.laws.harness import blobs, loss
+
+F = Fraction
+
+RULERS_UNDER_LAW = {
+    "octaves": Octaves(2),
+    "slices": Slices((0.0, -3.0), (1.0, 3.0), 7),
+    "one slice": Slices((-1.0, 0.0), (1.0, 5e-324), 1),
+    "as wide as float64": Slices((-1.7e308, -1e308), (1.7e308, 1.7e308), MOST_SLICES),
+    "narrow": Slices((64.0, 1e-308), (64.0 + 2**-40, 3e-308), 4096),
+}
+rulers = pytest.mark.parametrize("ruler", RULERS_UNDER_LAW.values(), ids=RULERS_UNDER_LAW.keys())
+
+EDGES = [0.0, -0.0, 1.0, -3.0, 3.0, 5e-324, 2.3e-308, -1.7e308, 64.0, math.nan, math.inf, -math.inf]
+cell = st.one_of(st.floats(width=64), st.sampled_from(EDGES), st.floats(-4, 4))
+row = st.tuples(cell, cell)
+
+
+def exact(ruler, rows):
+    table = np.array(rows, dtype=np.float64).reshape(-1, 2)
+    codes = np.empty(table.shape, dtype=np.int16)
+    assert ruler.write_lattice(table, codes).all()
+    state = Histogram(ruler).empty()
+    Histogram(ruler).add(codes, state)
+    return state
+
+
+def moved(ruler, rows, more):
+    """(L1, L2 squared) of what some rows change."""
+    change = [int(x) for x in (exact(ruler, [*rows, *more]) - exact(ruler, rows)).ravel()]
+    return sum(map(abs, change)), sum(x * x for x in change)
+
+
+def test_every_ruler_is_under_law():
+    assert {type(ruler) for ruler in RULERS_UNDER_LAW.values()} == set(RULERS)
+
+
+@rulers
+@given(rows=st.lists(row, max_size=6), extra=row)
+@settings(max_examples=300, deadline=None)
+def test_one_row_moves_one_bin_of_each_column_at_most(ruler, rows, extra):
+    declared = Histogram(ruler).sensitivity()
+    l1, l2_squared = moved(ruler, rows, [extra])
+    assert l1 <= declared.l1 == 2
+    assert l2_squared <= declared.l2_squared == 2
+    if isinstance(ruler, Octaves):
+        assert l1 == sum(map(math.isfinite, extra))
+
+
+@rulers
+@given(rows=st.lists(row, max_size=4), group=st.lists(row, max_size=5))
+@settings(max_examples=100, deadline=None)
+def test_a_group_moves_no_more_than_its_rows_together(ruler, rows, group):
+    declared = Histogram(ruler).sensitivity().times(len(group))
+    l1, l2_squared = moved(ruler, rows, group)
+    assert l1 <= declared.l1
+    assert l2_squared <= declared.l2_squared
+
+
+@rulers
+def test_exhaustively_on_all_kinds_of_cells(ruler):
+    declared = Histogram(ruler).sensitivity()
+    inside = next(iter([ruler.lower] if isinstance(ruler, Slices) else [(1.0, -1.0)]))
+    rows = [*product(EDGES, repeat=2), inside]
+    changes = [moved(ruler, rows[:3], [extra]) for extra in rows]
+    assert max(changes) == (declared.l1, declared.l2_squared), "the declared change is reached"
+    twice = moved(ruler, [], [inside] * 3)
+    assert twice == (3 * declared.l1, 9 * declared.l2_squared), "and by groups"
+
+
+@rulers
+@given(rows=st.lists(row, min_size=1, max_size=30))
+@settings(max_examples=100, deadline=None)
+def test_the_bin_of_a_cell_depends_on_that_cell_alone(ruler, rows):
+    table = np.array(rows)
+    together = np.empty(table.shape, dtype=np.int16)
+    ruler.write_lattice(table, together)
+    for i in range(len(table)):
+        alone = np.empty((1, 2), dtype=np.int16)
+        ruler.write_lattice(table[i : i + 1].copy(), alone)
+        np.testing.assert_array_equal(alone[0], together[i])
+
+
+@pytest.mark.parametrize("ruler", [Octaves(2), Slices((-1.0, -2.0), (1.0, 2.0), 50)])
+def test_any_order_any_cut_and_any_number_of_threads_give_the_same_integers(ruler, monkeypatch):
+    rows = np.vstack([blobs(3000), [[np.inf, 0.1], [-0.0, 1e-310]]])
+    whole = ArrayRows(rows).fold(ruler, Histogram(ruler))
+    np.testing.assert_array_equal(whole, exact(ruler, rows))
+    shuffled = np.random.default_rng(1).permutation(rows)
+    np.testing.assert_array_equal(ArrayRows(shuffled).fold(ruler, Histogram(ruler)), whole)
+    for cut in (1, 7, 1024):
+        parts = [rows[i : i + cut] for i in range(0, len(rows), cut)]
+        source = Blocks(lambda parts=parts: iter(parts), 2)
+        np.testing.assert_array_equal(ArrayRows(source).fold(ruler, Histogram(ruler)), whole)
+    monkeypatch.setenv("SFUMATO_THREADS", "3")
+    np.testing.assert_array_equal(ArrayRows(rows).fold(ruler, Histogram(ruler)), whole)
+
+
+class Remembering(Survey):
+    """Keeps what it was asked and answered; given a transcript, it releases the same again."""
+
+    def __init__(self, rows, *, replay=None, noise=None, **settings):
+        super().__init__(rows, ledger=Ledger(F(10)), noise=noise or ReplayedNoise(7), **settings)
+        self.questions, self.steps, self.replay = [], [], replay
+
+    def histogram(self, ruler, *, share):
+        self.questions.append(ruler)
+        return super().histogram(ruler, share=share)
+
+    def _perturb(self, mechanism, exact):
+        released = super()._perturb(mechanism, exact)
+        if self.replay is not None:
+            released = self.replay[len(self.steps)][2]
+        self.steps.append((mechanism, exact, released))
+        return released
+
+
+ROWS = blobs(2000) * [1.0, 1e5]
+WIDE = np.vstack([ROWS, [[0.4, 1e5]]])
+
+NEIGHBOURS = {
+    "inside": (ROWS, WIDE),
+    "far outside": (ROWS, np.vstack([[[1e300, -1e300]], ROWS])),
+    "not a number": (ROWS, np.vstack([ROWS, [[np.nan, np.inf]]])),
+    "half a row": (ROWS, np.vstack([ROWS, [[np.nan, 0.0]]])),
+    "one of many twins": (np.full((900, 2), 3.25), np.full((901, 2), 3.25)),
+    "first row": (np.zeros((0, 2)), np.array([[17.0, -17.0]])),
+    "a lone size": (ROWS, np.vstack([ROWS, [[1e-200, -1e200]]])),
+}
+
+
+def check_replay(one, other, epsilon):
+    """Buy on `one`, replay on `other`: the same questions, noise and bounds, no answer too dear."""
+    bought = buy_bounds(one, epsilon)
+    other.replay = one.steps
+    again = buy_bounds(other, epsilon)
+    assert one.questions == other.questions
+    assert (bought.lower, bought.upper, bought.notes) == (again.lower, again.upper, again.notes)
+    assert [step[0] for step in one.steps] == [step[0] for step in other.steps]
+    losses = [
+        loss(law, out, mine, theirs)
+        for (law, mine, out), (_, theirs, _) in zip(one.steps, other.steps, strict=True)
+    ]
+    charges = [entry.share.amount for entry in bought.account.entries]
+    assert len(losses) == len(charges) == 3
+    for lost, charge in zip(losses, charges, strict=True):
+        assert lost <= charge
+    assert sum(charges) == epsilon
+    assert one.ledger.spent == (epsilon, 0)
+    return sum(losses)
+
+
+@pytest.mark.parametrize("epsilon", [F(1), F(1, 3), F(7)])
+@pytest.mark.parametrize("pair", NEIGHBOURS.values(), ids=NEIGHBOURS.keys())
+def test_no_answer_loses_more_than_it_was_charged(pair, epsilon):
+    smaller, larger = pair
+    check_replay(Remembering(smaller), Remembering(larger), epsilon)
+    check_replay(Remembering(larger), Remembering(smaller), epsilon)
+
+
+def test_the_charge_is_used_up_by_the_worst_neighbour():
+    """No more noise than the guarantee needs: a row inside every range loses all that was paid."""
+    assert check_replay(Remembering(ROWS), Remembering(WIDE), F(1)) == 1
+
+
+@pytest.mark.parametrize("most", [1, 3, 20])
+def test_a_whole_group_loses_no_more_than_was_charged(most):
+    rows = np.vstack([ROWS, np.tile([[0.4, 1e5]], (30, 1))])
+    labels = np.append(np.arange(len(ROWS)), np.full(30, -7))
+    keep = labels != -7
+    with_group = Remembering(rows, groups=labels, max_rows_per_group=most)
+    without = Remembering(rows[keep], groups=labels[keep], max_rows_per_group=most)
+    # All of the first answer, whatever the ranges of the others.
+    assert F(1, 2) <= check_replay(with_group, without, F(1)) <= 1
+    assert with_group.steps[0][0].scale == most * 2 / F(1, 2)
+
+
+class Diary:
+    """Rows that write down when they are read, and what was charged by then."""
+
+    n_features = 2
+    max_rows_per_group = None
+
+    def __init__(self, ledger, fail=False):
+        self.ledger, self.fail, self.read = ledger, fail, []
+
+    def fold(self, box, kernel):
+        self.read.append(sum(len(account.entries) for account in self.ledger.accounts))
+        if self.fail:
+            raise OSError("the disk is gone")
+        return kernel.empty()
+
+    def split(self, box, parts, key):
+        raise AssertionError("no question splits rows")
+
+
+def test_every_question_is_charged_before_a_row_is_read():
+    ledger = Ledger(F(2))
+    rows = Diary(ledger)
+    survey = Survey(rows, ledger=ledger)
+    assert rows.read == []
+    bought = buy_bounds(survey, F(2))
+    assert rows.read == [1, 2, 3]
+    assert all(entry.released for entry in bought.account.entries)
+    with pytest.raises(Overspent):
+        buy_bounds(survey, F(1))
+    assert len(rows.read) == 3
+
+
+def test_a_question_that_fails_still_costs():
+    ledger = Ledger(F(2))
+    with pytest.raises(OSError, match="gone"):
+        buy_bounds(Survey(Diary(ledger, fail=True), ledger=ledger), F(1))
+    assert ledger.spent == (1, 0)
+    (account,) = ledger.accounts
+    assert [entry.released for entry in account.entries] == [False]
+
+
+class Thief(Octaves):
+    """A ruler of somebody else's, which could keep the rows that it is shown."""
+
+
+@pytest.mark.parametrize(
+    ("ruler", "error"),
+    [
+        (Thief(2), TypeError),
+        (object(), TypeError),
+        (Octaves(3), ValueError),
+        (Slices((0.0,), (1.0,), 4), ValueError),
+    ],
+)
+def test_foreign_and_unfitting_rulers_are_refused_before_the_charge(ruler, error):
+    ledger = Ledger(F(2))
+    rows = Diary(ledger)
+    survey = Survey(rows, ledger=ledger)
+    share = survey.reserve("test", Caps(pure=F(1))).rest("pure")
+    with pytest.raises(error):
+        survey.histogram(ruler, share=share)
+    elsewhere = Ledger(F(2)).open("test", Caps(pure=F(1))).rest("pure")
+    with pytest.raises(ValueError, match="another dataset"):
+        survey.histogram(Octaves(2), share=elsewhere)
+    assert rows.read == []
+    assert share.account.entries == ()
+
+
+def test_too_many_columns_and_noise_that_cannot_be_drawn_cost_nothing():
+    ledger = Ledger(F(1))
+    rows = Diary(ledger)
+    rows.n_features = 6000
+    with pytest.raises(ValueError, match="fewer columns"):
+        buy_bounds(Survey(rows, ledger=ledger), F(1))
+    tiny = F(1, 10**30)
+    with pytest.raises(ValueError):
+        buy_bounds(Survey(Diary(ledger), ledger=ledger), tiny)
+    assert rows.read == []
+    assert ledger.spent == (0, 0)
+
+
+def test_every_bin_gets_noise_and_nothing_but_the_noisy_counts_decides():
+    """Rows whose noisy answers agree get the same bounds, whatever else they hold."""
+    one = Remembering(ROWS, noise=NoNoise())
+    other = Remembering(ROWS[::-1].copy(), noise=NoNoise())
+    assert buy_bounds(one, F(1)).lower == buy_bounds(other, F(1)).lower
+    noisy = Remembering(ROWS)
+    buy_bounds(noisy, F(1))
+    for law, before, after in noisy.steps:
+        assert after.shape == before.shape
+        # Laplace noise of this scale is 0 less often than once in 2·scale draws.
+        assert (after != before).mean() > 1 - 1 / float(law.scale)

@@ -1,0 +1,138 @@
+"""Ranges from noisy histograms: the tail of the noise, legal bounds, and what luck can do."""
+
+import math
+import sys
+
+import numpy as np
+import pytest
+
+from sfumato.box import Box
+from sfumato.curator.rulers import Octaves
+from sfumato.ranges import Span, legal, locate, magnitude, tail, trim
+
+MAX = sys.float_info.max
+ZERO = Octaves(1).zero
+ONES = ZERO + 1023
+"""The bin of 1 ≤ x < 2."""
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        (1.0, 1.0),
+        (1.0, math.nextafter(1.0, 2)),
+        (-5e-324, 5e-324),
+        (0.0, 0.0),
+        (MAX, MAX),
+        (-MAX, -MAX),
+        (-math.inf, math.inf),
+        (1e300, math.inf),
+        (2.0**52 - 1e-3, 2.0**52),
+        (-1.0, 1.0),
+    ],
+)
+def test_bounds_are_as_far_apart_as_a_box_needs(low, high):
+    lower, upper = legal(low, high)
+    Box((lower,), (upper,))
+    assert lower <= max(low, -MAX)
+    assert upper >= min(high, MAX)
+    if (low, high) == (-1, 1):
+        assert (lower, upper) == (low, high)
+
+
+@pytest.mark.parametrize("windows", [1, 2, 4])
+def test_the_tail_of_a_sum_is_that_of_the_convolved_density(windows):
+    step = 1e-3
+    grid = np.arange(-40, 40, step)
+    density = np.exp(-np.abs(grid)) / 2
+    total = density
+    for _ in range(windows - 1):
+        total = np.convolve(total, density, "same") * step
+    for t in (0.0, 0.5, 3.0, 11.0):
+        expected = total[grid >= t].sum() * step
+        assert tail(windows, np.array([t]))[0] == pytest.approx(expected, rel=5e-3)
+
+
+def octaves(**rows):
+    counts = np.zeros(Octaves(1).bins)
+    for place, n in rows.items():
+        counts[ONES + int(place[1:])] = n
+    return counts
+
+
+def test_a_size_stands_out_by_the_scale_of_the_noise_and_the_likelier_sooner():
+    assert magnitude(octaves(e3=6), 1.0, 1) is None
+    assert magnitude(octaves(e3=14), 1.0, 1) is not None
+    assert magnitude(octaves(e3=14), 10.0, 1) is None
+    assert magnitude(octaves(e900=14), 1.0, 1) is None
+    assert magnitude(octaves(e3=14), 1.0, 10**6) is None
+    assert magnitude(octaves(e3=5, e4=5, e5=5, e6=5), 1.0, 1) is not None
+    span = magnitude(octaves(e3=1000, e4=4, e9=4), 0.5, 1)
+    assert (span.lower, span.upper) == (8, 16)
+    span = magnitude(octaves(e3=1000, e4=20, e5=900), 1.0, 1)
+    assert (span.lower, span.upper, span.touch) == (8, 64, (16, 32))
+    assert span.rows == 1920
+
+
+def test_rows_beside_a_size_that_stands_out_join_it():
+    alone = octaves(e5=8)
+    assert magnitude(alone, 1.0, 10**4) is None
+    beside = octaves(e3=200, e5=8)
+    assert magnitude(beside, 1.0, 10**4).upper == 64
+
+
+def test_zeros_alone_have_no_size():
+    counts = np.zeros(Octaves(1).bins)
+    counts[ZERO] = 1000
+    assert magnitude(counts, 1.0, 1) is None
+    counts[ONES + 3] = 1000
+    span = magnitude(counts, 1.0, 1)
+    assert (span.lower, span.upper, span.touch) == (0, 16, (0, 8))
+
+
+def test_a_crowded_column_is_located_and_a_spread_one_is_not():
+    span = Span(0.0, 4096.0, 10_000.0, (4096.0, 0.0))
+    counts = np.zeros(4096)
+    counts[100:104] = 2500
+    found = locate(span, counts, 10.0)
+    assert (found.lower, found.upper) == (96, 108)
+    assert locate(span, np.full(4096, 10_000 / 4096), 10.0) == span
+    assert locate(span, counts, 2000.0) == span, "luck could do that"
+    torn = Span(0.0, 4096.0, 10_000.0, (64.0, 2048.0))
+    assert locate(torn, counts, 10.0) == torn, "rows stood out elsewhere"
+
+
+def test_ends_are_trimmed_but_not_what_stood_out():
+    span = Span(0.0, 32.0, 10_000.0, (32.0, 0.0))
+    counts = np.zeros(32)
+    counts[10:20] = 1000
+    assert trim(span, counts, 1.0) == (9, 21)
+    counts[25] = 80
+    assert trim(span, counts, 1.0) == (9, 21)
+    tied = Span(0.0, 32.0, 10_000.0, (4.0, 25.0))
+    low, high = trim(tied, counts, 1.0)
+    assert low < 4
+    assert high > 25
+    low, high = trim(span, np.zeros(32), 1.0)
+    assert low < 0
+    assert high > 32
+
+
+def test_a_wide_range_is_kept_where_noise_could_hide_rows():
+    span = Span(0.0, 32.0, 1000.0, (32.0, 0.0))
+    counts = np.zeros(32)
+    counts[10:20] = 100
+    low, high = trim(span, counts, 1.0)
+    assert (low, high) == (9, 21)
+    low, high = trim(span, counts, 200.0)
+    assert high - low > 20
+
+
+def test_thin_ends_get_more_back():
+    span = Span(0.0, 32.0, 10_000.0, (32.0, 0.0))
+    counts = np.zeros(32)
+    counts[16:20] = 2400
+    counts[10:16] = 400 / 6
+    low, high = trim(span, counts, 1.0)
+    assert 20 < high <= 21
+    assert low <= 11 - 3 + 1
