@@ -8,8 +8,8 @@ from sfumato.box import Floats
 from sfumato.synopsis.distances import nearest
 from sfumato.synopsis.weighted import weighted_kmeans
 
-_STARTS = 8
-_PATIENCE = 30
+_STARTS = 20
+_PATIENCE = 6
 
 
 def merge(

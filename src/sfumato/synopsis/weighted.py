@@ -16,6 +16,8 @@ _STEPS_AFTER_SWAP = 8
 _LAST_STEPS = 60
 # Two starts that end so close to each other have found the same.
 _SAME = 1e-4
+# Points × centres up to which all starts are tried.
+_QUICK = 2**13
 
 _CANDIDATES = 24
 _LOOKED_AT = 4
@@ -80,13 +82,17 @@ def _sample(mass: Weighted, most: int, rng: np.random.Generator) -> Weighted:
 
 
 def _best(mass: Weighted, k: int, rng: np.random.Generator, n_starts: int, patience: int) -> State:
-    """Search from a few starts, but from no more once two have ended alike."""
+    """Search from a few starts; where one takes long, no more once two have ended alike.
+
+    Two that agree can both be wrong: among few centres there are few swaps to lead them out.
+    """
     best = _search(mass, k, rng, patience)
+    quick = len(mass) * k <= _QUICK
     for _ in range(_steps(mass, k, _START_WORK, n_starts) - 1):
         found = _search(mass, k, rng, patience)
         same = abs(found.cost - best.cost) <= _SAME * best.cost
         best = found if found.cost < best.cost else best
-        if same:
+        if same and not quick:
             break
     return best
 

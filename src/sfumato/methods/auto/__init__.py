@@ -14,7 +14,7 @@ from sfumato.methods.auto.axes import columns, main_axes, own_columns
 from sfumato.methods.auto.cells import Choice
 from sfumato.methods.auto.deep import deep
 from sfumato.methods.auto.low import low
-from sfumato.methods.auto.routes import MIDDLE, high_route, middle_route, tree_part
+from sfumato.methods.auto.routes import FIND_RADIUS, MIDDLE, high_route, middle_route, tree_part
 from sfumato.methods.auto.wallet import Size, Wallet, caps_of, exact, open_wallet
 from sfumato.methods.base import Centers, Task
 from sfumato.synopsis.choice import Criterion, check_criterion, check_range
@@ -78,6 +78,8 @@ class Auto:
             axes = columns(curator, route, wallet.rows) if route.mean else own_columns(curator)
         else:
             route = high_route(wallet, task.k)
+            if n * route.radii <= FIND_RADIUS:
+                return guard.mean_alone(curator, wallet, "noise would hide how far rows reach")
             axes = main_axes(curator, route, wallet.rows, task.k, rng)
         return deep(curator, axes, route, choice, rng)
 

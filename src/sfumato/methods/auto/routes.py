@@ -22,6 +22,9 @@ MANY = 24
 _RADIUS_ROWS = 80
 _ASK_RADIUS = 30
 
+FIND_RADIUS = 15
+"""Rows × ε below which a radius cannot be told from noise at all."""
+
 # Deviation of a coordinate of the mean, in half widths, up to which it is worth its price.
 _MEAN_NOISE = 0.3
 
@@ -107,7 +110,7 @@ def middle_route(wallet: Wallet) -> Route:
     tree, radii = _pure_parts(wallet, 0.04)
     steps = wallet.steps(tree + 2 * radii)
     mean, moments = 0.05, 0.04
-    if _mean_noise(steps, mean, d, n) > _MEAN_NOISE:
+    if _mean_noise(steps, mean, d, n) > _MEAN_NOISE or n * radii <= FIND_RADIUS:
         mean = moments = 0.0
     rest = 1 - mean - moments
     if d <= AXES or not mean:
