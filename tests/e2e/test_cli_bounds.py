@@ -36,7 +36,8 @@ def test_bounds_go_into_a_fit(people, here, data):
 
 
 def test_fit_buys_bounds_on_the_way(people):
-    shown = fit("people.csv", "--bounds", "private", "--random-state", 0, epsilon=PLENTY)
+    words = ("--bounds", "private", "--method", "dplloyd", "--random-state", 0)
+    shown = fit("people.csv", *words, epsilon=PLENTY)
     assert (shown.exit_code, shown.stderr) == (0, "")
     for words in ("histograms", f"Promise: ε = {PLENTY}.", "bounds bought with ε 1000"):
         assert words in shown.stdout

@@ -119,11 +119,13 @@ class Remembering(Survey):
 
     def __init__(self, rows, *, replay=None, noise=None, **settings):
         super().__init__(rows, ledger=Ledger(F(10)), noise=noise or ReplayedNoise(7), **settings)
-        self.questions, self.steps, self.replay = [], [], replay
+        self.questions, self.steps, self.answers, self.replay = [], [], [], replay
 
     def histogram(self, ruler, *, share):
         self.questions.append(ruler)
-        return super().histogram(ruler, share=share)
+        answer = super().histogram(ruler, share=share)
+        self.answers.append(answer.values)
+        return answer
 
     def _perturb(self, mechanism, exact):
         released = super()._perturb(mechanism, exact)
@@ -155,6 +157,9 @@ def check_replay(one, other, epsilon):
     assert one.questions == other.questions
     assert (bought.lower, bought.upper, bought.notes) == (again.lower, again.upper, again.notes)
     assert [step[0] for step in one.steps] == [step[0] for step in other.steps]
+    for ours, theirs, (_, _, released) in zip(one.answers, other.answers, one.steps, strict=True):
+        np.testing.assert_array_equal(ours, released, "nothing but what was released is seen")
+        np.testing.assert_array_equal(theirs, released)
     losses = [
         loss(law, out, mine, theirs)
         for (law, mine, out), (_, theirs, _) in zip(one.steps, other.steps, strict=True)
