@@ -6,6 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sfumato import attacks as attacks
+    from sfumato import choosing as choosing
+    from sfumato import evaluate as evaluate
     from sfumato import nonprivate as nonprivate
     from sfumato.bounds import estimate_bounds as estimate_bounds
     from sfumato.box import Box as Box
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from sfumato.local import NDLaplace as NDLaplace
     from sfumato.local import local_epsilon as local_epsilon
     from sfumato.local import mean_displacement as mean_displacement
+    from sfumato.localclustering import LocalClustering as LocalClustering
     from sfumato.methods import METHODS as METHODS
     from sfumato.planner import plan as plan
     from sfumato.saving import load as load
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Box": "sfumato.box",
     "Curator": "sfumato.curator.curator",
+    "LocalClustering": "sfumato.localclustering",
     "METHODS": "sfumato.methods",
     "NDLaplace": "sfumato.local",
     "Overspent": "sfumato.budget",
@@ -34,17 +39,21 @@ _HOMES = {
     "mean_displacement": "sfumato.local",
     "plan": "sfumato.planner",
 }
-_ROOMS = ("nonprivate",)
+_ROOMS = ("attacks", "choosing", "evaluate", "nonprivate")
 
 __all__ = [
     "METHODS",
     "Box",
     "Curator",
+    "LocalClustering",
     "NDLaplace",
     "Overspent",
     "PrivateKMeans",
     "Synopsis",
+    "attacks",
+    "choosing",
     "estimate_bounds",
+    "evaluate",
     "load",
     "local_epsilon",
     "mean_displacement",

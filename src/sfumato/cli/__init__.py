@@ -146,6 +146,46 @@ def bounds(
 
 
 @app.command()
+def perturb(  # noqa: PLR0913  (a command line is its signature)
+    data: o.Data,
+    output: o.Out,
+    epsilon: o.PerUnit = None,
+    level: o.Level = None,
+    radius: o.Radius = None,
+    bounds: o.Bounds = None,
+    bounds_file: o.BoundsFile = None,
+    truncation: o.TruncationOption = o.Truncation.CLAMP,
+    units: o.UnitsOption = o.Units.DATA,
+    columns: o.Columns = None,
+    keep: o.Keep = None,
+    header: o.Header = None,
+    nan: o.ReportNanOption = o.ReportNan.CENTER,
+    on_bad_row: o.OnBadRow = o.BadRow.REFUSE,
+    as_json: o.Json = False,
+) -> None:
+    """Perturb each row on its own with nD-Laplace noise, so that near points look alike."""
+    from sfumato.cli.perturb import Request, run
+
+    request = Request(
+        data=data,
+        output=output,
+        epsilon=epsilon,
+        level=level,
+        radius=radius,
+        bounds=bounds,
+        bounds_file=bounds_file,
+        truncation=truncation.value,
+        units=units.value,
+        columns=columns,
+        keep=keep,
+        header=header,
+        nan=nan.value,
+        refuse=on_bad_row is o.BadRow.REFUSE,
+    )
+    run(request, as_json=as_json)
+
+
+@app.command()
 def predict(
     model: o.Model,
     data: o.Data,

@@ -16,6 +16,29 @@ class Nan(Enum):
     DROP = "drop"
 
 
+class ReportNan(Enum):
+    """What becomes of cells that are not finite numbers when rows are perturbed."""
+
+    CENTER = "center"
+    KEEP = "keep"
+    DROP = "drop"
+
+
+class Truncation(Enum):
+    """What becomes of reports outside the bounds."""
+
+    CLAMP = "clamp"
+    RESAMPLE = "resample"
+    NONE = "none"
+
+
+class Units(Enum):
+    """What distances are measured in."""
+
+    DATA = "data"
+    BOX = "box"
+
+
 class BadRow(Enum):
     """What becomes of a file with rows that are not rows of numbers."""
 
@@ -134,5 +157,50 @@ RowsKnown = Annotated[
     bool,
     typer.Option(
         "--n-rows-known", help="The fit will declare --n-rows, so that no method buys a count."
+    ),
+]
+PerUnit = Annotated[
+    float | None,
+    typer.Option(
+        "--epsilon",
+        metavar="ε",
+        help="ε per unit of distance: two points r apart look alike within a factor e^(εr).",
+    ),
+]
+Level = Annotated[
+    float | None,
+    typer.Option(
+        metavar="L", help="In place of --epsilon, with --radius: alike within e^L, so ε = L/R."
+    ),
+]
+Radius = Annotated[
+    float | None,
+    typer.Option(metavar="R", help="Points within this public distance are alike within e^L."),
+]
+TruncationOption = Annotated[
+    Truncation,
+    typer.Option(
+        help="Reports outside the bounds: move them to the border, draw again (with ε/2, to keep "
+        "the promise), or leave them."
+    ),
+]
+UnitsOption = Annotated[
+    Units,
+    typer.Option(
+        help="Distances in the units of the data, or in half-widths of each column's bounds."
+    ),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="A,B,…",
+        help="Columns to carry through as they are, unprotected. All others are left out.",
+    ),
+]
+ReportNanOption = Annotated[
+    ReportNan,
+    typer.Option(
+        help="Missing cells go to the centre of their column; or stay missing, or their row is "
+        "left out, which both tell that they were."
     ),
 ]

@@ -85,6 +85,7 @@ def layout_of(
     columns: Iterable[Column] | None = None,
     groups: Column | None = None,
     header: Header = "auto",
+    keep: Iterable[Column] = (),
 ) -> Layout:
     """Look at the head of a file and find the columns asked for."""
     if isinstance(path, TableFile):
@@ -94,7 +95,7 @@ def layout_of(
             "groups of a file must be the name or the position of one of its columns, got "
             f"{type(groups).__name__}"
         )
-    return select(_table(Path(os.fspath(path)), header), columns, groups)
+    return select(_table(Path(os.fspath(path)), header), columns, groups, keep)
 
 
 def _table(path: Path, header: Header) -> Table:

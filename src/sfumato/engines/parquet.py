@@ -1,4 +1,4 @@
-"""Parquet files, read in batches. The only file that imports pyarrow."""
+"""Parquet files, read and written in batches. The only file that imports pyarrow for files."""
 
 from __future__ import annotations
 
@@ -63,6 +63,15 @@ class Parquet:
         for batch in self._batches([position]):
             yield ["" if value is None else str(value) for value in batch.column(0).to_pylist()]
 
+    def arrays(self, position: int) -> Iterator[Any]:
+        """Read one column as Arrow arrays of its own type."""
+        return (batch.column(0) for batch in self._batches([position]))
+
+    def type_of(self, position: int) -> Any:  # noqa: ANN401
+        """The Arrow type of a column."""
+        with _file(self.path) as file:
+            return file.schema_arrow.field(position).type
+
     def _batches(self, positions: Sequence[int]) -> Iterator[Any]:
         """Yield batches with these columns only, in this order."""
         wanted = [self.names[i] for i in positions]
@@ -71,12 +80,36 @@ class Parquet:
                 yield batch.select(wanted)
 
 
+class ParquetOut:
+    """A Parquet file that is written block by block: numbers, texts and columns of other files."""
+
+    def __init__(self, path: Path, names: Sequence[str], types: Sequence[Any]) -> None:
+        arrow = _pyarrow()
+        known = {"number": arrow.float64(), "text": arrow.string()}
+        kinds = [known[kind] if isinstance(kind, str) else kind for kind in types]
+        self._schema = arrow.schema(list(zip(names, kinds, strict=True)))
+        self._writer = arrow.parquet.ParquetWriter(path, self._schema)
+
+    def write(self, columns: Sequence[Any]) -> None:
+        """Write some rows, given column by column; NaN is written as a missing value."""
+        arrow = _pyarrow()
+        arrays = [
+            column if isinstance(column, arrow.Array) else arrow.array(column, from_pandas=True)
+            for column in columns
+        ]
+        self._writer.write_table(arrow.Table.from_arrays(arrays, schema=self._schema))
+
+    def close(self) -> None:
+        """Write the end of the file."""
+        self._writer.close()
+
+
 def _pyarrow() -> Any:  # noqa: ANN401
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise ImportError('reading Parquet needs pyarrow: pip install "sfumato[parquet]"') from None
+        raise ImportError('Parquet needs pyarrow: pip install "sfumato[parquet]"') from None
     return pyarrow
 
 

@@ -95,11 +95,15 @@ def _listing(table: Table) -> str:
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns that are read from a table: the features, and whose rows are whose."""
+    """The columns that are read from a table: the features, and whose rows are whose.
+
+    Columns that are `kept` go beside the features as they are, for whoever asked for them.
+    """
 
     table: Table
     positions: tuple[int, ...]
     owner: int | None = None
+    kept: tuple[int, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -129,11 +133,17 @@ class Layout:
         return self.positions.index(position)
 
 
-def select(table: Table, columns: Iterable[Column] | None, groups: Column | None) -> Layout:
-    """Choose the features and the column that names the groups."""
+def select(
+    table: Table,
+    columns: Iterable[Column] | None,
+    groups: Column | None = None,
+    keep: Iterable[Column] = (),
+) -> Layout:
+    """Choose the features, the column that names the groups, and those that are kept."""
     owner = None if groups is None else position_of(table, groups)
+    kept = tuple(sorted({position_of(table, column) for column in keep}))
     if columns is None:
-        chosen = tuple(i for i in table.usual if i != owner)
+        chosen = tuple(i for i in table.usual if i != owner and i not in kept)
     elif isinstance(columns, str):
         raise TypeError(f"columns must be a list of names or positions, got {columns!r}")
     else:
@@ -143,7 +153,12 @@ def select(table: Table, columns: Iterable[Column] | None, groups: Column | None
         raise ValueError(f"column {table.names[twice]!r} is asked for twice")
     if owner in chosen:
         raise ValueError(f"column {groups!r} names the groups and cannot be a feature as well")
+    both = next((i for i in chosen if i in kept), None)
+    if both is not None:
+        raise ValueError(
+            f"column {table.names[both]!r} is to be kept as it is and cannot be a feature as well"
+        )
     if not chosen:
-        raise ValueError("no column is left to cluster; at least one is needed")
+        raise ValueError("no column is left to read; at least one is needed")
     table.check(chosen)
-    return Layout(table, chosen, owner)
+    return Layout(table, chosen, owner, kept)

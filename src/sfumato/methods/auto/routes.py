@@ -22,7 +22,7 @@ MANY = 24
 _RADIUS_ROWS = 80
 _ASK_RADIUS = 30
 
-FIND_RADIUS = 15
+FIND_RADIUS = 12
 """Rows × ε below which a radius cannot be told from noise at all."""
 
 # Deviation of a coordinate of the mean, in half widths, up to which it is worth its price.
