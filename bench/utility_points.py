@@ -22,8 +22,8 @@ RUNS = 20
 RUNS_OF = {"mnist": 5, "blobs": 5}
 RUNS_OF_METHOD = {("blobs", MAIN): 20, ("mnist", MAIN): 10}
 # Seconds after which no further run of a point begins; at twice that the last one is given up.
-CAP = 12.0
-CAPS_OF = {"mnist": 40.0, "blobs": 40.0}
+CAP = 4.0
+CAPS_OF = {"mnist": 20.0, "blobs": 20.0}
 CAPS_OF_METHOD = {MAIN: 400.0}
 
 Key = tuple[str, str, float, float]
