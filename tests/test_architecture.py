@@ -26,6 +26,7 @@ TRAVELLERS = {
     "curator/projection.py",
     "curator/moment_questions.py",
     "curator/tree_questions.py",
+    "curator/rulers.py",
 }
 SENSITIVE = {
     "questions": ("Counts", "Totals"),
@@ -34,6 +35,7 @@ SENSITIVE = {
     "projection": ("Projection",),
     "moment_questions": ("Squares", "Products"),
     "tree_questions": ("Branches",),
+    "rulers": ("Histogram",),
 }
 VERBS = {
     "curator": "Curator",
@@ -41,6 +43,7 @@ VERBS = {
     "moments": "Moments",
     "thresholds": "Thresholds",
     "trees": "Trees",
+    "bounds": "Survey",
 }
 
 TRUSTED_NOISE = {"curator/noise.py", "curator/samplers.py", "curator/stream.py"}
@@ -73,6 +76,7 @@ ALLOWED = {
     "guarantee.py": {"budget", "gdp"},
     "receipt.py": {"budget", "guarantee", "gdp"},
     "nonprivate.py": {"box"},
+    "ranges.py": {"box", "curator.rulers"},
     "reports.py": {"box", "curator.local_laws"},
     "localclustering.py": {"box", "guarantee", "local_receipt", "parameters", "reports"},
     "choosing.py": {"box", "nonprivate", "parameters", "synopsis.choice"},
@@ -195,6 +199,7 @@ def test_every_question_and_sampler_has_a_proof_page():
         "view",
         "moments",
         "priv-tree",
+        "private-bounds",
         "exact-kernels",
         "discrete-laplace",
         "rounded-gaussian",

@@ -23,7 +23,7 @@ from sfumato.engines.files import layout_of
 from sfumato.engines.opening import split_groups
 from sfumato.methods import Method, Task
 from sfumato.methods.asking import clusters_of, method_of
-from sfumato.opening import Bounded, Unbounded, is_private, open_rows
+from sfumato.opening import Bounded, Unbounded, open_rows
 from sfumato.own_rows import check_own_rows, squared_distances
 from sfumato.parameters import check_delta, check_epsilon, check_whole
 from sfumato.receipt import Receipt
@@ -214,14 +214,6 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         return np.array(self.box_.lower), np.array(self.box_.upper)
 
     def _open(self, X: Any, groups: Any, ledger: Ledger) -> Bounded | Unbounded:  # noqa: ANN401
-        if isinstance(X, Curator):
-            if groups is not None:
-                raise ValueError("groups belong to the Curator: pass them where it is made")
-            if is_private(self.bounds):
-                raise ValueError("a Curator has its bounds already: leave bounds='private' out")
-            self.n_features_in_ = X.box.n_features
-            return Bounded(X, ledger.total[0])
-        X, groups = split_groups(X, groups)
         opened = open_rows(
             X,
             self.bounds,
@@ -230,12 +222,13 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             groups=groups,
             max_rows_per_group=self.max_rows_per_group,
         )
+        self.n_features_in_ = opened.n_features
+        X, groups = split_groups(X, groups)
         if isinstance(X, str | os.PathLike):
-            self.n_features_in_ = opened.n_features
             names = layout_of(X, groups=groups).given_names
             if names is not None:
                 self.feature_names_in_ = np.array(names, dtype=object)
-        else:
+        elif not isinstance(X, Curator):
             validate_data(self, X, skip_check_array=True)
         return opened
 

@@ -80,7 +80,16 @@ def open_rows(
     groups: Any = None,  # noqa: ANN401
     max_rows_per_group: int = 1,
 ) -> Bounded | Unbounded:
-    """Open rows with their bounds, or without; all that can be refused is refused here."""
+    """Open rows with their bounds, or without; all that can be refused is refused here.
+
+    A `Curator` is taken as it is.
+    """
+    if isinstance(X, Curator):
+        if groups is not None:
+            raise ValueError("groups belong to the Curator: pass them where it is made")
+        if is_private(bounds):
+            raise ValueError("a Curator has its bounds already: leave bounds='private' out")
+        return Bounded(X, ledger.total[0])
     most = check_whole(max_rows_per_group, "max_rows_per_group")
     rows = rows_of(X, groups=groups, max_rows_per_group=most)
     if is_private(bounds):
