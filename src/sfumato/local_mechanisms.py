@@ -108,7 +108,8 @@ class Piecewise(LocalMechanism):
 class HybridMechanism(Piecewise):
     """The Hybrid Mechanism (Wang et al. 2019): Piecewise or, by a coin, Duchi's two points.
 
-    Its largest variance is never above that of either. Columns are drawn as in `Piecewise`.
+    In one column its largest variance is never above that of either. Columns are drawn as in
+    `Piecewise`.
 
     Parameters and attributes: those of `Piecewise`.
     """

@@ -22,7 +22,7 @@ from sfumato.curator.stream import Stream
 Chances = dict[int, Fraction]
 
 LEAST = Fraction(1, 2**20)
-"""Smallest epsilon of a column: reports stay below 2^37 lattice steps then."""
+"""Smallest epsilon of a column: reports stay below 2^38 lattice steps then."""
 
 
 class Piece(Protocol):

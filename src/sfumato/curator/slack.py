@@ -61,9 +61,9 @@ def selection_slack(candidates: int) -> float:
 
 def pieces_slack(cells: int) -> float:
     """Bound the distance of local reports of so many cells from their law."""
-    # A cell takes at most four uniform numbers and the signs of three rows: half a block each in
-    # order and, where it is settled, three more.
-    return 4.0 * cells * _UNSETTLED + _counter_mode(16.0 * cells)
+    # A cell takes at most seven uniform numbers: half a block each in order and, where it is
+    # settled, three more. A cell of Duchi's takes one, and few bits for signs.
+    return 7.0 * cells * _UNSETTLED + _counter_mode(25.0 * cells)
 
 
 def staircase_slack(size: int) -> float:
