@@ -132,8 +132,7 @@ class LocalClustering(ClusterMixin, BaseEstimator):
             self.labels_: Ints = self.estimator_.predict(reports)
             return self
         kept = reports[:0] if first else self.reports_
-        size = check_whole(self.reservoir, "reservoir")
-        self.reports_ = sampled(kept, reports, before, size, rng=self._rng)
+        self.reports_ = sampled(kept, reports, before, self.reservoir, rng=self._rng)
         return self._cluster()
 
     @_clusterer_has("predict")

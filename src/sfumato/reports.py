@@ -23,15 +23,21 @@ def noise_widths(perturbation: Any) -> Floats:  # noqa: ANN401
 
     Only the noise of nD-Laplace is known in this form; any other mechanism is refused.
     """
-    plan = getattr(perturbation, "plan_", None)
-    law = getattr(plan, "law", None)
-    if plan is None or not isinstance(law, NDLaplaceLaw):
+    if not has_known_noise(perturbation):
         raise TypeError(
             f"the noise of {type(perturbation).__name__} is not known as a density around each "
             "row: a fitted NDLaplace would work"
         )
-    widths: Floats = plan.lattice.steps * float(law.scale)
+    plan = perturbation.plan_
+    widths: Floats = plan.lattice.steps * float(plan.law.scale)
     return widths
+
+
+def has_known_noise(perturbation: Any) -> bool:  # noqa: ANN401
+    """Whether reports are rows plus nD-Laplace noise, remapped onto no other points."""
+    plan = getattr(perturbation, "plan_", None)
+    remapped = getattr(perturbation, "remap", None) is not None
+    return isinstance(getattr(plan, "law", None), NDLaplaceLaw) and not remapped
 
 
 def without_noise(reports: Floats, centers: Floats, widths: Floats) -> Floats:

@@ -14,6 +14,8 @@ from sklearn.utils.estimator_checks import check_estimator
 from sfumato import LocalClustering, NDLaplace
 from sfumato.curator.noise import ReplayedNoise
 from sfumato.evaluate import center_error
+from sfumato.local_mechanisms import LaplaceMechanism
+from sfumato.planar import PlanarLaplace
 from sfumato.reports import noise_widths, sampled, without_noise
 
 X, Y = make_blobs(600, 2, centers=4, cluster_std=0.6, random_state=0)
@@ -164,8 +166,14 @@ def test_settings_are_refused_before_a_row_is_perturbed(settings, said):
 
 
 def test_denoising_other_noise_is_refused():
+    remapped = PlanarLaplace(1.0, bounds=BOUNDS, remap=X[:5]).fit(X)
+    for other in (four(), LaplaceMechanism(1.0, bounds=BOUNDS).fit(X), remapped):
+        with pytest.raises(TypeError, match="is not known as a density"):
+            noise_widths(other)
+    model = LocalClustering(four(), perturbation=LaplaceMechanism(1.0, bounds=BOUNDS), denoise=True)
     with pytest.raises(TypeError, match="is not known as a density"):
-        noise_widths(four())
+        model.fit(X)
+    assert not hasattr(model, "reports_")
 
 
 def test_widths_of_the_noise_follow_units_and_truncation():

@@ -16,9 +16,8 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from sfumato.attacks.trials import CONFIDENCE
 from sfumato.box import Box, Floats
-from sfumato.curator.local_laws import NDLaplaceLaw
 from sfumato.parameters import check_whole
-from sfumato.reports import noise_widths
+from sfumato.reports import has_known_noise, noise_widths
 
 _OVERSHOOTS = 64
 _RESAMPLES = 2000
@@ -68,8 +67,7 @@ def estimates(perturbation: Any, reports: ArrayLike, prior: Prior) -> Floats:  #
     mechanism on rows drawn from the prior, and averages those whose reports came out nearest.
     """
     seen = np.asarray(reports, dtype=np.float64)
-    law = perturbation.plan_.law
-    if isinstance(law, NDLaplaceLaw) and not law.resample:
+    if has_known_noise(perturbation) and not perturbation.plan_.law.resample:
         return _from_law(perturbation, seen, prior)
     return _from_simulation(perturbation, seen, prior)
 

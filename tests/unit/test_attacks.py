@@ -1,0 +1,255 @@
+"""The attacks: they find what leaks, find nothing where nothing is, and say how sure they are."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.cluster import DBSCAN, KMeans
+from sklearn.datasets import make_blobs
+
+from sfumato import LocalClustering, NDLaplace, PrivateKMeans
+from sfumato.attacks import (
+    Membership,
+    clopper_pearson,
+    estimates,
+    forest_factory,
+    histogram_prior,
+    likelihood_ratio_attack,
+    reconstruction_attack,
+    shadow_attack,
+    uniform_prior,
+)
+from sfumato.attacks.outputs import outputs, score
+from sfumato.attacks.ratio import _halves
+from sfumato.attacks.shadow import trials
+from sfumato.local_mechanisms import LaplaceMechanism
+
+ROWS, _ = make_blobs(800, 2, centers=4, cluster_std=0.6, random_state=0)
+BOUNDS = (-12, 12)
+ATTACKS = [shadow_attack, likelihood_ratio_attack]
+
+
+def leaking(rows):
+    """Half as many centres as rows: most members lie on one."""
+    return KMeans(len(rows) // 2, n_init=1, random_state=0).fit(rows)
+
+
+class Coin:
+    """A model whose labels have nothing to do with any row."""
+
+    def __init__(self, rows):
+        self.rng = np.random.default_rng(abs(int(rows.sum() * 1e6)))
+
+    def predict(self, rows):
+        return self.rng.integers(0, 4, len(rows))
+
+
+class CoinDistances(Coin):
+    """The same with distances."""
+
+    def transform(self, rows):
+        return self.rng.uniform(size=(len(rows), 4))
+
+
+def local(rows):
+    mechanism = NDLaplace(0.5, bounds=BOUNDS)
+    return LocalClustering(KMeans(4, n_init=1), perturbation=mechanism).fit(rows)
+
+
+def central(rows):
+    return PrivateKMeans(4, epsilon=1.0, bounds=BOUNDS, method="dplloyd").fit(rows)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_membership_in_a_leaking_model_is_found(attack):
+    found = attack(leaking, ROWS, n_models=2)
+    low, high = found.interval()
+    assert low > 0.4
+    assert low < found.advantage < high
+    assert found.advantage == pytest.approx(found.tpr - found.fpr)
+    assert min(found.by_model) > 0.4
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("model", [Coin, CoinDistances])
+def test_nothing_is_found_in_random_answers(attack, model):
+    found = attack(model, ROWS, n_models=4)
+    low, high = found.interval(0.999)
+    assert low < 0 < high
+    assert abs(found.advantage) < 0.15
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("model", [local, central])
+def test_local_and_central_models_give_little_away(attack, model):
+    found = attack(model, ROWS, n_models=2)
+    # A member moves four centres of hundreds of rows by far less than rows are apart. Noise is
+    # new in every run: the bound is six standard deviations of guessing.
+    assert abs(found.advantage) < 6 * np.sqrt(0.5 / sum(found.members))
+    assert sum(found.members) == sum(found.others)
+
+
+def test_a_seed_fixes_an_attack_on_a_model_without_noise():
+    for attack in ATTACKS:
+        first, second = (attack(leaking, ROWS[:200], random_state=5) for _ in range(2))
+        assert first == second
+        assert attack(leaking, ROWS[:200], random_state=6) != first
+
+
+def test_the_forest_of_the_thesis_leaks_less_with_noise():
+    clusterer = KMeans(4, n_init=1, random_state=0)
+    clean = shadow_attack(forest_factory(clusterer), ROWS, n_models=2)
+    noisy = forest_factory(clusterer, perturbation=NDLaplace(0.5, bounds=BOUNDS), scale=True)
+    model = noisy(ROWS[:100])
+    assert model.predict_proba(ROWS).shape == (800, 4)
+    assert clean.advantage > shadow_attack(noisy, ROWS, n_models=2).advantage
+
+
+def test_a_forest_answers_for_a_clusterer_that_does_not():
+    rows = ROWS[:100]
+    model = forest_factory(DBSCAN(eps=0.9))(rows)
+    assert set(model.classes_) == set(DBSCAN(eps=0.9).fit(rows).labels_)
+    chosen = forest_factory(lambda points: KMeans(len(points) // 50, n_init=1))(rows)
+    assert len(chosen.classes_) == 2
+
+
+def test_no_row_is_in_two_parts_of_a_trial():
+    for trial in trials(ROWS, 2, 3, 0):
+        members, others = ({tuple(r) for r in part} for part in (trial.members, trial.others))
+        assert len(members) == len(others) == 200
+        assert not members & others
+        for inside, outside in trial.shadows:
+            shadows = [{tuple(r) for r in part} for part in (inside, outside)]
+            assert not shadows[0] & shadows[1]
+            assert not (shadows[0] | shadows[1]) & (members | others)
+
+
+def test_every_row_is_in_half_of_the_models():
+    halves = _halves(101, 10, np.random.default_rng(0))
+    assert (halves.sum(axis=0) == 5).all()
+    assert set(halves.sum(axis=1)) == {50, 51}
+
+
+def test_outputs_do_not_depend_on_the_names_of_clusters():
+    model = KMeans(5, n_init=1, random_state=0).fit(ROWS)
+    before = outputs(model, ROWS)
+    model.cluster_centers_ = model.cluster_centers_[::-1].copy()
+    assert np.allclose(outputs(model, ROWS), before)
+    assert before.shape == (800, 3)
+    assert (np.diff(before, axis=1) >= 0).all()
+    pair = KMeans(2, n_init=1, random_state=0).fit(ROWS)
+    assert np.allclose(outputs(pair, ROWS)[:, 1], outputs(pair, ROWS)[:, 2])
+    assert np.isfinite(score(leaking(ROWS[:50]), ROWS[:50])).all()
+
+
+def test_clopper_pearson_is_exact():
+    low, high = clopper_pearson(3, 10)
+    assert stats.binom.sf(2, 10, low) == pytest.approx(0.025)
+    assert stats.binom.cdf(3, 10, high) == pytest.approx(0.025)
+    assert clopper_pearson(0, 10)[0] == 0
+    assert clopper_pearson(10, 10)[1] == 1
+
+
+def test_the_interval_covers_the_true_advantage():
+    rng, tpr, fpr, inside = np.random.default_rng(0), 0.6, 0.45, 0
+    for _ in range(2000):
+        hits, alarms = rng.binomial(200, tpr), rng.binomial(200, fpr)
+        low, high = Membership((hits,), (200,), (alarms,), (200,)).interval()
+        inside += low <= tpr - fpr <= high
+    assert inside >= 0.95 * 2000
+    wide = Membership((60,), (100,), (45,), (100,)).interval()
+    narrow = Membership((600,), (1000,), (450,), (1000,)).interval()
+    assert narrow[1] - narrow[0] < (wide[1] - wide[0]) / 2
+
+
+def test_too_few_rows_are_refused():
+    with pytest.raises(ValueError, match="minimum of 8"):
+        shadow_attack(leaking, ROWS[:5])
+    with pytest.raises(ValueError, match="n_shadows must be a whole number of at least 4"):
+        likelihood_ratio_attack(leaking, ROWS, n_shadows=2)
+
+
+@pytest.fixture(scope="module")
+def even():
+    """Rows for which the uniform prior is the truth."""
+    return np.random.default_rng(0).uniform(-12, 12, (400, 2))
+
+
+def test_reports_tell_more_with_less_noise(even):
+    prior = uniform_prior(BOUNDS, 2, size=1024)
+    ratios = []
+    for epsilon in (0.01, 0.3, 1.0, 10.0):
+        found = reconstruction_attack(NDLaplace(epsilon, bounds=BOUNDS), even, prior)
+        low, high = found.interval
+        assert low <= found.ratio <= high
+        ratios.append(found.ratio)
+    # Without a report the error is the variance of the box: 1/3 in each column.
+    assert found.without_report == pytest.approx(2 / 3, rel=0.1)
+    assert ratios == sorted(ratios, reverse=True)
+    assert 0.9 < ratios[0] < 1.05
+    # Variance 3/ε² in each column, 12² a half-width.
+    assert ratios[3] < 0.01
+
+
+def test_the_posterior_mean_is_that_of_the_law():
+    """On a line of three points the posterior can be written down, clamped reports included."""
+    mechanism = NDLaplace(0.5, bounds=(0, 4), truncation="clamp").fit([[0.0]])
+    prior = histogram_prior([[0.0], [1.0], [4.0]], [1, 2, 1])
+    found = estimates(mechanism, [[1.5], [4.0], [0.0]], prior)[:, 0]
+    points, weights = np.array([0.0, 1.0, 4.0]), np.array([1, 2, 1])
+    # All that went beyond a bound is at the bound: ∫ exp(−ε·t) dt from the distance on.
+    for guess, distance in zip(found, ([1.5, 0.5, 2.5], [4, 3, 0], [0, 1, 4]), strict=True):
+        likelihood = weights * np.exp(-0.5 * np.array(distance))
+        assert guess == pytest.approx(likelihood @ points / likelihood.sum(), rel=1e-3)
+
+
+def test_clamped_corners_are_integrated_over(even):
+    """The posterior mean from the law and by simulating the mechanism agree."""
+    prior = uniform_prior(BOUNDS, 2, size=2048)
+    mechanism = NDLaplace(0.3, bounds=BOUNDS).fit(even)
+    rng = np.random.default_rng(1)
+    rows = prior.points[rng.choice(len(prior.points), 200_000)]
+    reports = mechanism.transform(rows)
+    corner = (reports == 12).all(axis=1)
+    edge = (reports[:, 0] == -12) & (np.abs(reports[:, 1] - 3) < 0.3)
+    for chosen, report in ((corner, [12.0, 12.0]), (edge, [-12.0, 3.0])):
+        mean, n = rows[chosen].mean(axis=0), chosen.sum()
+        guess = estimates(mechanism, [report], prior)[0]
+        # Six standard deviations of the mean, and what 64 quadrature points err by.
+        assert np.abs(guess - mean).max() < 6 * 12 / np.sqrt(n) + 0.1
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [LaplaceMechanism(8.0, bounds=BOUNDS), NDLaplace(1.0, bounds=BOUNDS, truncation="resample")],
+)
+def test_other_mechanisms_are_simulated(even, mechanism):
+    found = reconstruction_attack(mechanism, even, uniform_prior(BOUNDS, 2))
+    assert 0.02 < found.ratio < 0.9
+
+
+def test_law_and_simulation_agree(even):
+    from sfumato.attacks.reconstruction import _from_simulation
+
+    prior = uniform_prior(BOUNDS, 2)
+    mechanism = NDLaplace(0.5, bounds=BOUNDS).fit(even)
+    reports = mechanism.transform(even)
+    ours, theirs = estimates(mechanism, reports, prior), _from_simulation(mechanism, reports, prior)
+    # Fifty neighbours err by 1/√50 of the posterior's spread.
+    assert np.sqrt(np.square(ours - theirs).mean()) < 1.0
+
+
+def test_a_histogram_must_have_weight():
+    with pytest.raises(ValueError, match="one weight for each"):
+        histogram_prior([[0.0], [1.0]], [0, -1])
+    assert histogram_prior([[0.0], [1.0]], [3, 1]).mean == pytest.approx([0.25])
+
+
+def test_the_toolbox_agrees():
+    pytest.importorskip("art")
+    from sfumato.attacks.art import art_attack
+
+    for model in (leaking, Coin):
+        ours, theirs = (attack(model, ROWS, n_models=2) for attack in (shadow_attack, art_attack))
+        assert ours.interval()[0] < theirs.interval()[1]
+        assert theirs.interval()[0] < ours.interval()[1]
+    assert art_attack(leaking, ROWS).interval()[0] > 0.3
