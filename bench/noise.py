@@ -10,9 +10,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import opendp.prelude as dp
 from threadpoolctl import threadpool_limits
 
+from sfumato import NDLaplace
 from sfumato.curator.noise import SecureNoise
 
 TABLE = Path(__file__).parent / "tables" / "noise.csv"
@@ -26,6 +28,13 @@ def opendp_laplace() -> Callable[[int], object]:
     domain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
     measure = dp.m.make_laplace(domain, dp.l1_distance(T=float), scale=float(SCALE))
     return lambda size: measure([0.0] * size)
+
+
+def reports(dim: int) -> Callable[[int], object]:
+    """Perturb rows from end to end: snapped, moved, clamped, back in the user's units."""
+    rows = np.random.default_rng(0).uniform(size=(1_000_000 // dim, dim))
+    model = NDLaplace(epsilon=30, bounds=(0, 1)).fit(rows)
+    return lambda size: model.transform(rows[: size // dim])
 
 
 def laws(noise: SecureNoise) -> dict[str, tuple[Callable[[int], object], int]]:
@@ -47,6 +56,8 @@ def laws(noise: SecureNoise) -> dict[str, tuple[Callable[[int], object], int]]:
             lambda size: noise.cylinder([SCALE] * (size // (DIM + 1)), SCALE, DIM),
             1_100_000,
         ),
+        "NDLaplace of rows, D = 2": (reports(2), 1_000_000),
+        f"NDLaplace of rows, D = {DIM}": (reports(DIM), 1_000_000),
     }
 
 

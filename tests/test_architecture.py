@@ -81,7 +81,7 @@ ALLOWED = {
     "localclustering.py": {"box", "guarantee", "local_receipt", "parameters", "reports"},
     "choosing.py": {"box", "nonprivate", "parameters", "synopsis.choice"},
     "evaluate.py": {"box", "localclustering", "nonprivate"},
-    "attacks": {"attacks", "box", "curator.local_laws", "localclustering", "parameters", "reports"},
+    "attacks": {"attacks", "box", "localclustering", "parameters", "reports"},
     "areas.py": {"box"},
     "plots.py": {"areas"},
     "predictions.py": {"gdp", "methods"},
@@ -191,6 +191,11 @@ def test_questions_state_their_sensitivity_and_mechanisms_their_guarantee():
                 assert "Guarantee:" in ast.get_docstring(node), node.name
 
 
+def test_the_local_door_states_its_guarantee():
+    for file, name in (("local_laws", "NDLaplaceLaw"), ("randomizer", "Randomizer")):
+        assert "Guarantee:" in ast.get_docstring(classes(f"curator/{file}.py")[name]), name
+
+
 def test_every_question_and_sampler_has_a_proof_page():
     pages = {p.stem for p in (ROOT / "docs" / "proofs").glob("*.md")}
     assert {
@@ -198,6 +203,7 @@ def test_every_question_and_sampler_has_a_proof_page():
         "totals",
         "first-below",
         "local-mechanisms",
+        "local-nd-laplace",
         "cost",
         "block-means",
         "view",

@@ -83,7 +83,7 @@ def test_resampled_reports_keep_the_promise_with_half_of_epsilon(epsilon):
 
 def test_resampling_with_the_whole_epsilon_would_break_the_promise():
     """What the thesis draws: the chance to be inside depends on the row."""
-    assert max(losses(small(1), "resample")) > 1.05
+    assert max(losses(small(1), "resample")) > 1.3
 
 
 @pytest.mark.parametrize("resample", [False, True])

@@ -3,8 +3,10 @@
 import json
 import math
 import pickle
+import re
 import warnings
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -275,3 +277,10 @@ def test_a_fitted_model_can_be_pickled_and_holds_no_rows():
     dumped = pickle.dumps(fitted)
     assert np.float64(SECRET).tobytes() not in dumped
     assert pickle.loads(dumped).transform(X).shape == X.shape
+
+
+def test_the_page_shows_the_receipt_as_it_is_printed():
+    page = (Path(__file__).parents[2] / "docs" / "local-model.md").read_text("utf-8")
+    shown = re.search(r"```text\n(.*?)```", page, re.DOTALL).group(1)
+    receipt = NDLaplace(level=1, radius=0.5, bounds=(0, 20)).fit(X).receipt_
+    assert " ".join(shown.split()) == " ".join(str(receipt).split())
