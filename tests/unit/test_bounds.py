@@ -353,3 +353,11 @@ def test_one_ledger_for_bounds_and_fits():
         estimate_bounds(X, epsilon=0.1, ledger=ledger)
     with pytest.raises(Overspent):
         curator.reserve("more", Caps(pure=F(1, 100)))
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300, 1.7e308])
+@pytest.mark.parametrize("method", ["auto", "dplloyd", "eugkm"])
+def test_fits_on_every_scale_end_without_a_warning(scale, method):
+    fitted = model(method=method, epsilon=5.0).fit(scale * rng().uniform(-1, 1, (2000, 2)))
+    assert np.isfinite(fitted.cluster_centers_).all()
+    assert str(fitted.receipt_)

@@ -92,5 +92,5 @@ def in_rows(std: float) -> str:
 
 def in_units(box: Box, std: float) -> str:
     """A deviation of coordinates, in the user's units, from the finest to the widest column."""
-    low, high = (f"{float(std * s):.3g}" for s in (box.step.min(), box.step.max()))
+    low, high = (f"{float(std) * float(s):.3g}" for s in (box.step.min(), box.step.max()))
     return f"± {low}" if low == high else f"± {low} to {high}"
