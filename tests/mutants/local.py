@@ -95,4 +95,30 @@ MUTANTS = {
         "    source = source_of(np.asarray(X, dtype=float))\n",
         f"{UNIT}::test_bad_rows_are_refused_without_an_echo",
     ),
+    "a file may be written over": Mutant(
+        "cli/perturb.py",
+        "check_output(request.output, request.data, *filter(None, [request.bounds_file]))",
+        "check_output(request.output)",
+        f"{CLI}::test_never_writes_over_its_input",
+    ),
+    "all columns are carried through": Mutant(
+        "engines/carrying.py",
+        "order = sorted((*layout.positions, *layout.kept))",
+        "order = [*range(len(layout.table.names))]",
+        f"{CLI}::test_other_columns_are_carried_only_when_told",
+    ),
+    "missing cells of a kept row are filled": Mutant(
+        "cli/perturb.py",
+        """        missing="keep" if request.nan == "keep" else "center",
+""",
+        """        missing="center",
+""",
+        f"{CLI}::test_missing_cells",
+    ),
+    "a table is read as a whole": Mutant(
+        "engines/carrying.py",
+        'in _blocks(layout, to_parquet=name.lower().endswith(".parquet")):',
+        'in list(_blocks(layout, to_parquet=name.lower().endswith(".parquet"))):',
+        f"{CLI}::test_holds_one_block_at_a_time",
+    ),
 }
