@@ -84,19 +84,24 @@ def as_markdown(verdicts: list[Verdict]) -> str:
     return "\n".join(lines)
 
 
-def shown_on(page: str) -> str:
+def shown_on(page: str, begin: str = BEGIN, end: str = END) -> str:
     """What a page shows between the markers."""
-    return _divided(page)[1]
+    return _divided(page, begin, end)[1]
 
 
-def rewrite(page: Path, table: Path) -> None:
+def rewrite(page: Path, table: Path, begin: str = BEGIN) -> None:
     """Put the claims of a table between the markers of a page."""
-    before, _, after = _divided(page.read_text(encoding="utf-8"))
-    page.write_text(before + as_markdown(read(table)) + after, encoding="utf-8")
+    put(page, as_markdown(read(table)), begin, END)
 
 
-def _divided(page: str) -> tuple[str, str, str]:
-    found = re.search(f"(?<={re.escape(BEGIN)}\n).*(?=\n{re.escape(END)})", page, re.DOTALL)
+def put(page: Path, text: str, begin: str, end: str) -> None:
+    """Put a text between the markers of a page."""
+    before, _, after = _divided(page.read_text(encoding="utf-8"), begin, end)
+    page.write_text(before + text + after, encoding="utf-8")
+
+
+def _divided(page: str, begin: str, end: str) -> tuple[str, str, str]:
+    found = re.search(f"(?<={re.escape(begin)}\n).*?(?=\n{re.escape(end)})", page, re.DOTALL)
     if found is None:
-        raise ValueError(f"the page has no markers {BEGIN} and {END}")
+        raise ValueError(f"the page has no markers {begin} and {end}")
     return page[: found.start()], found.group(), page[found.end() :]

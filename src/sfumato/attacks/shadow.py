@@ -17,7 +17,6 @@ from sfumato.attacks.trials import Membership, membership_of
 from sfumato.box import Floats
 from sfumato.parameters import check_whole
 
-_TREES = 100
 _LEAF = 5
 
 
@@ -50,20 +49,23 @@ def shadow_attack(
     *,
     n_models: int = 1,
     n_shadows: int = 3,
+    n_trees: int = 100,
     random_state: int = 0,
 ) -> Membership:
     """Guess who was in the training rows of a model from what it says about them.
 
     The adversary trains shadow models on rows of its own, sees what they say about rows inside and
-    outside, and lets a random forest learn the difference. `make_model` is called with rows and
-    returns a fitted model: local or central, private or not. `n_models` models are attacked, each
-    trained on a quarter of the rows; the shuffling is fixed by `random_state`.
+    outside, and lets a random forest of `n_trees` learn the difference. `make_model` is called with
+    rows and returns a fitted model: local or central, private or not. `n_models` models are
+    attacked, each trained on a quarter of the rows; the shuffling is fixed by `random_state`.
     """
     pool = pool_of(rows)
     n_models, n_shadows = check_whole(n_models, "n_models"), check_whole(n_shadows, "n_shadows")
     guesses = []
     for trial in trials(pool, n_models, n_shadows, random_state):
-        attacker = RandomForestClassifier(_TREES, min_samples_leaf=_LEAF, random_state=random_state)
+        attacker = RandomForestClassifier(
+            n_trees, min_samples_leaf=_LEAF, random_state=random_state
+        )
         attacker.fit(*lessons(make_model, trial))
         model = make_model(trial.members)
         guesses.append(

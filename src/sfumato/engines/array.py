@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from functools import cache
+from itertools import pairwise
 from threading import Lock, Thread
 from typing import Any, TypeVar
 
@@ -26,6 +27,7 @@ _Mask = NDArray[np.bool_]
 # Cells that a thread takes at a time: long enough to hide the taking, short enough to share evenly.
 _SPAN_CELLS = 2**18
 _SPAN_ROWS = 1024
+_END_PARTS = 4
 
 # Every thread has a state of its own; together they stay below this.
 _STATE_BYTES = 2**28
@@ -164,7 +166,10 @@ def _packed(lattice: Lattice, rows: Ints) -> Lattice:
 
 def _spans(n_rows: int, n_features: int) -> deque[slice]:
     step = max(_SPAN_ROWS, _SPAN_CELLS // n_features)
-    return deque(slice(a, min(a + step, n_rows)) for a in range(0, n_rows, step))
+    # The last rows are taken in smaller parts, so that all threads end at about the same time.
+    starts = [*range(0, n_rows * 3 // 4, step)]
+    starts += range(min(len(starts) * step, n_rows), n_rows, max(1, step // _END_PARTS))
+    return deque(slice(a, b) for a, b in pairwise([*starts, n_rows]))
 
 
 def _share(
