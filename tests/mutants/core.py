@@ -138,8 +138,8 @@ MUTANTS = {
     ),
     "the last rows are lost": Mutant(
         "engines/array.py",
-        "for a in range(0, n_rows, step))",
-        "for a in range(0, n_rows - 1, step))",
+        "pairwise([*starts, n_rows]))",
+        "pairwise([*starts, n_rows - 1]))",
         f"{CURATOR}::test_any_order_and_any_cut_give_the_same_integers",
     ),
     "clipped rows rounded to the nearest": Mutant(
