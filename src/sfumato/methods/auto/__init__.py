@@ -14,13 +14,17 @@ from sfumato.methods.auto.axes import columns, main_axes, own_columns
 from sfumato.methods.auto.cells import Choice
 from sfumato.methods.auto.deep import deep
 from sfumato.methods.auto.low import low
-from sfumato.methods.auto.routes import FIND_RADIUS, MIDDLE, high_route, middle_route, tree_part
+from sfumato.methods.auto.routes import (
+    FIND_RADIUS,
+    LOW,
+    MIDDLE,
+    high_route,
+    middle_route,
+    tree_part,
+)
 from sfumato.methods.auto.wallet import Size, Wallet, caps_of, exact, open_wallet
 from sfumato.methods.base import Centers, Task
 from sfumato.synopsis.choice import Criterion, check_criterion, check_range
-
-LOW = 3
-"""Up to so many columns counts of cells say everything."""
 
 # More ε than this leaves no noise that could be seen: what is above stays unspent.
 _MOST = Fraction(1000)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.curator.curator import Curator
 from sfumato.curator.questions import Grid
-from sfumato.methods.auto.routes import MIDDLE, step_error
+from sfumato.methods.auto.routes import LOW, MIDDLE, step_error
 from sfumato.methods.auto.steps import mean_of
 from sfumato.methods.auto.wallet import Wallet
 from sfumato.methods.base import Centers, Task
@@ -19,6 +19,7 @@ _LEAST = Fraction(1, 10**4)
 
 # Error of a centre, relative to its radius, from which it says nothing.
 _DROWNED = 0.6
+_LOST = 0.5
 _DROWNED_HIGH = {True: 0.2, False: 0.27}
 
 
@@ -37,6 +38,9 @@ def affordable(wallet: Wallet) -> int:
     task = wallet.task
     steps = wallet.steps(0.0)
     one = step_error(steps, task.n_features, 1, wallet.n)
+    if task.n_features <= LOW:
+        # In few columns even centres that noise has spread out say more than one mean.
+        return task.k if one <= _LOST else 1
     if task.n_features > MIDDLE:
         return min(task.k, int(_DROWNED_HIGH[steps.pure] / one))
     return task.k if task.k * one <= _DROWNED else 1

@@ -9,6 +9,9 @@ from sfumato.budget import Share
 from sfumato.curator.questions import MAX_NUMBERS
 from sfumato.methods.auto.wallet import Steps, Wallet, exact, take
 
+LOW = 3
+"""Up to so many columns counts of cells say everything."""
+
 MIDDLE = 24
 """Up to so many columns the rows are looked at in their own columns; beyond, in fewer axes."""
 
