@@ -127,8 +127,9 @@ def measure_scaling(shape: Shape, repeats: int) -> dict[str, float]:
     fit = sfumato_fit(shape[2])
     fit(table[:5000])
     one, two, machine = float("inf"), float("inf"), 0.0
-    # A ratio of two minima needs more of each than a minimum alone.
-    for _ in range(4 * repeats):
+    # A ratio of two minima needs more of each than a minimum alone: at least half a minute.
+    end = time.perf_counter() + 8 * repeats
+    while time.perf_counter() < end:
         os.environ["SFUMATO_THREADS"] = "1"
         one = min(one, seconds(lambda: fit(table)))
         os.environ["SFUMATO_THREADS"] = "2"
