@@ -50,8 +50,8 @@ def blobs(shape: Shape) -> np.ndarray:
     return table
 
 
-def sfumato_fit(k: int) -> Fit:
-    from sfumato import PrivateKMeans
+def load_compiled() -> None:
+    """Load the compiled loops, if they are installed."""
     from sfumato.engines import kernels
 
     try:
@@ -59,6 +59,12 @@ def sfumato_fit(k: int) -> Fit:
             pass
     except ImportError:
         print("numba is not installed: the NumPy loops are timed", file=sys.stderr)
+
+
+def sfumato_fit(k: int) -> Fit:
+    from sfumato import PrivateKMeans
+
+    load_compiled()
     model = PrivateKMeans(n_clusters=k, epsilon=1.0, bounds=(0, 1), method="dplloyd")
     return model.fit
 
