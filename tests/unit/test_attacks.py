@@ -123,10 +123,25 @@ def test_no_row_is_in_two_parts_of_a_trial():
             assert not (shadows[0] | shadows[1]) & (members | others)
 
 
-def test_every_row_is_in_half_of_the_models():
-    halves = _halves(101, 10, np.random.default_rng(0))
-    assert (halves.sum(axis=0) == 5).all()
+def test_every_row_is_in_half_of_the_shadows_and_no_shadow_mirrors_a_target():
+    halves = _halves(101, 3, 10, np.random.default_rng(0))
+    assert halves.shape == (13, 101)
+    assert (halves[3:].sum(axis=0) == 5).all()
     assert set(halves.sum(axis=1)) == {50, 51}
+    for target in halves[:3]:
+        others = [row for row in halves if row is not target]
+        agreed = [(row == target).mean() for row in others if not np.array_equal(row, target)]
+        assert min(agreed) > 0.25
+        assert max(agreed) < 0.75
+
+
+def test_one_centre_of_many_rows_tells_next_to_nothing():
+    # A shadow that had just the other rows would betray the target here: its mean is opposite.
+    def mean(rows):
+        return KMeans(1, n_init=1, random_state=0).fit(rows)
+
+    found = [likelihood_ratio_attack(mean, ROWS, n_models=1, random_state=s) for s in range(10)]
+    assert abs(np.mean([each.advantage for each in found])) < 0.05
 
 
 def test_outputs_do_not_depend_on_the_names_of_clusters():

@@ -33,8 +33,8 @@ def likelihood_ratio_attack(
     """
     pool = pool_of(rows)
     n_models = check_whole(n_models, "n_models")
-    number = n_models + check_whole(n_shadows, "n_shadows", least=4)
-    inside = _halves(len(pool), number, np.random.default_rng(random_state))
+    n_shadows = check_whole(n_shadows, "n_shadows", least=4)
+    inside = _halves(len(pool), n_models, n_shadows, np.random.default_rng(random_state))
     scores = np.array([score(make_model(pool[chosen]), pool) for chosen in inside])
     guesses = []
     for target in range(n_models):
@@ -44,16 +44,18 @@ def likelihood_ratio_attack(
     return membership_of(guesses)
 
 
-def _halves(n: int, number: int, rng: np.random.Generator) -> np.ndarray:
-    """Which rows each model has: half of them, and each row in half of the shadow models or so.
+def _halves(n: int, n_models: int, n_shadows: int, rng: np.random.Generator) -> np.ndarray:
+    """Which rows each model has: half of them, first the attacked models, then the shadows.
 
-    Neighbouring models have opposite halves, so that no row is always in or always out.
+    Shadows come in pairs with opposite halves, so that no row is always in or always out. No
+    shadow is the opposite of an attacked model: it would tell of its members what it was not shown.
     """
-    masks = np.zeros((number, n), dtype=bool)
-    for first in range(0, number, 2):
-        masks[first, rng.permutation(n)[: n // 2]] = True
-        if first + 1 < number:
-            masks[first + 1] = ~masks[first]
+    masks = np.zeros((n_models + n_shadows, n), dtype=bool)
+    for model in range(len(masks)):
+        if model > n_models and (model - n_models) % 2:
+            masks[model] = ~masks[model - 1]
+        else:
+            masks[model, rng.permutation(n)[: n // 2]] = True
     return masks
 
 
