@@ -30,6 +30,7 @@ class _Cells(NamedTuple):
     lower: Floats
     upper: Floats
 
+
 HAIR = 1 + Fraction(1, 2**30)
 """What scales grow by to cover the roundings of float64 when a row is snapped."""
 
