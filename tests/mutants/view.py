@@ -43,7 +43,7 @@ MUTANTS = {
         "engines/kernels_view_numba.py",
         "            length += length * length < square\n",
         "            length -= length * length > square\n",
-        f"{PROJECTION}::test_the_compiled_loop_gives_the_same_integers",
+        f"{PROJECTION}::test_on_every_row_of_a_small_lattice",
     ),
     "squares of far rows are not exact": Mutant(
         "engines/kernels_view.py",
