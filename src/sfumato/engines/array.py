@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
-from functools import cache
+from collections.abc import Iterator
 from itertools import pairwise
-from threading import Lock, Thread
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped, unused-ignore]
 
 from sfumato.box import Box, Ints, Lattice
 from sfumato.engines.base import Kernel, Scale
 from sfumato.engines.groups import codes_of, few_of_each, labels_of
 from sfumato.engines.kernels import hash_rows, write_lattice
+from sfumato.engines.progress import Pass
 from sfumato.engines.sources import Blocks, Frame, source_of
+from sfumato.engines.working import allowed_threads, one_blas_thread, share
 
-_Result = TypeVar("_Result")
 _Mask = NDArray[np.bool_]
 
 # Cells that a thread takes at a time: long enough to hide the taking, short enough to share evenly.
@@ -31,9 +27,6 @@ _END_PARTS = 4
 
 # Every thread has a state of its own; together they stay below this.
 _STATE_BYTES = 2**28
-
-# The number of BLAS threads belongs to the process: two passes at once would undo each other's.
-_one_pass = Lock()
 
 
 class ArrayRows:
@@ -53,7 +46,7 @@ class ArrayRows:
         self._source = source_of(source)
         self._groups = groups
         self._most = _whole(max_rows_per_group, "max_rows_per_group")
-        self._threads = _threads()
+        self._threads = allowed_threads()
         self._lattices: dict[Scale, Lattice] = {}
         if groups is not None:
             if self._source.n_rows is None:
@@ -73,17 +66,19 @@ class ArrayRows:
     def fold(self, box: Scale, kernel: Kernel) -> Ints:
         """Sum `kernel` over all rows, each counted exactly once."""
         lattice = self._lattice(box)
+        spans = _spans(len(lattice), self.n_features)
+        step = Pass(len(spans)).step
 
         def work(spans: Iterator[slice]) -> Ints:
             state = kernel.empty()
             for span in spans:
                 kernel.add(lattice[span], state)
+                step()
             return state
 
-        spans = _spans(len(lattice), self.n_features)
         threads = min(self._threads, max(1, _STATE_BYTES // kernel.empty().nbytes))
-        with _one_pass, _blas().limit(limits=1):
-            states = _share(work, spans, threads)
+        with one_blas_thread():
+            states = share(work, spans, threads)
         for state in states[1:]:
             states[0] += state
         return states[0]
@@ -130,7 +125,7 @@ def _read_frame(frame: Frame, box: Scale, threads: int) -> tuple[Lattice, _Mask]
         for span in spans:
             kept[span] = _write(box, frame.read(span.start, span.stop), whole[span])
 
-    _share(work, _spans(*whole.shape), threads)
+    share(work, _spans(*whole.shape), threads)
     return whole, kept
 
 
@@ -170,55 +165,6 @@ def _spans(n_rows: int, n_features: int) -> deque[slice]:
     starts = [*range(0, n_rows * 3 // 4, step)]
     starts += range(min(len(starts) * step, n_rows), n_rows, max(1, step // _END_PARTS))
     return deque(slice(a, b) for a, b in pairwise([*starts, n_rows]))
-
-
-def _share(
-    work: Callable[[Iterator[slice]], _Result], spans: deque[slice], threads: int
-) -> list[_Result]:
-    """Let threads take spans, each once, until none is left."""
-
-    def taken() -> Iterator[slice]:
-        while True:
-            try:
-                yield spans.popleft()
-            except IndexError:
-                return
-
-    futures: list[Future[_Result]] = [Future() for _ in range(min(threads, len(spans)) - 1)]
-    # A thread each: a pool takes longer to start and to end than a short pass to run.
-    for future in futures:
-        Thread(target=_settle, args=(future, work, taken())).start()
-    try:
-        own = work(taken())
-    finally:
-        wait(futures)
-    return [own, *(future.result() for future in futures)]
-
-
-def _settle(
-    future: Future[_Result], work: Callable[[Iterator[slice]], _Result], spans: Iterator[slice]
-) -> None:
-    try:
-        future.set_result(work(spans))
-    except BaseException as error:
-        future.set_exception(error)
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    # Looking for the libraries takes milliseconds, setting their threads microseconds.
-    return ThreadpoolController().select(user_api="blas")
-
-
-def _threads() -> int:
-    wanted = os.environ.get("SFUMATO_THREADS", "")
-    if not wanted:
-        if hasattr(os, "sched_getaffinity"):
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
-    if not wanted.isdecimal() or int(wanted) < 1:
-        raise ValueError(f"SFUMATO_THREADS must be a whole number from 1 on, got {wanted!r}")
-    return int(wanted)
 
 
 def _whole(value: int, name: str) -> int:

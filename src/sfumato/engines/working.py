@@ -1,0 +1,110 @@
+"""How a pass is worked off: threads that take pieces, and BLAS held to one thread each."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock, Thread
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped, unused-ignore]
+
+_Piece = TypeVar("_Piece")
+_Result = TypeVar("_Result")
+
+
+def allowed_threads() -> int:
+    """Read SFUMATO_THREADS; without it, as many threads as there are processors for this one."""
+    wanted = os.environ.get("SFUMATO_THREADS", "")
+    if not wanted:
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+    if not wanted.isdecimal() or int(wanted) < 1:
+        raise ValueError(f"SFUMATO_THREADS must be a whole number from 1 on, got {wanted!r}")
+    return int(wanted)
+
+
+def share(
+    work: Callable[[Iterator[_Piece]], _Result], pieces: deque[_Piece], threads: int
+) -> list[_Result]:
+    """Let threads take pieces, each once, until none is left."""
+
+    def taken() -> Iterator[_Piece]:
+        while True:
+            try:
+                yield pieces.popleft()
+            except IndexError:
+                return
+
+    futures: list[Future[_Result]] = [Future() for _ in range(min(threads, len(pieces)) - 1)]
+    # A thread each: a pool takes longer to start and to end than a short pass to run.
+    for future in futures:
+        Thread(target=_settle, args=(future, work, taken())).start()
+    try:
+        own = work(taken())
+    except BaseException:
+        # Nobody waits for what is left.
+        pieces.clear()
+        raise
+    finally:
+        wait(futures)
+    return [own, *(future.result() for future in futures)]
+
+
+def _settle(
+    future: Future[_Result], work: Callable[[Iterator[_Piece]], _Result], pieces: Iterator[_Piece]
+) -> None:
+    try:
+        future.set_result(work(pieces))
+    except BaseException as error:
+        future.set_exception(error)
+
+
+class _Hold:
+    """The number of BLAS threads belongs to the process: the first sets it, the last sets it back.
+
+    Passes that overlap and each set it for themselves would undo each other's setting.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._limit: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            # In some libraries the number belongs to the thread, so every thread sets it.
+            limit = _blas().limit(limits=1)
+            if not self._inside:
+                self._limit = limit
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._limit.restore_original_limits()
+
+
+_hold = _Hold()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread: the threads of a pass are ours."""
+    _hold.enter()
+    try:
+        yield
+    finally:
+        _hold.leave()
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    # Looking for the libraries takes milliseconds, setting their threads microseconds.
+    return ThreadpoolController().select(user_api="blas")
