@@ -9,7 +9,6 @@ Results are written as they come; what is in the table already is not measured a
 from __future__ import annotations
 
 import argparse
-import csv
 import hashlib
 import json
 import os
@@ -25,11 +24,13 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.growing_tables import THREADS as THREAD_VARIABLES
+from bench.growing_tables import append_row, read_rows
+
 TABLE = Path(__file__).parent / "tables" / "speed.csv"
 COLUMNS = ["rows", "columns", "clusters", "threads", "measure", "value"]
 SHAPES = [(5_000_000, 8, 10), (1_000_000, 2, 15), (100_000, 100, 64), (70_000, 784, 10)]
 ITERATIONS = 5
-THREAD_VARIABLES = ("SFUMATO_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 Shape = tuple[int, int, int]
 Results = dict[tuple[Shape, int, str], float]
@@ -186,26 +187,17 @@ def run_job(job: str, shape: Shape, threads: int, repeats: int) -> dict[str, flo
 
 
 def read_table() -> Results:
-    if not TABLE.exists():
-        return {}
     results: Results = {}
-    with TABLE.open(newline="", encoding="utf-8") as file:
-        for line in csv.DictReader(file):
-            shape = int(line["rows"]), int(line["columns"]), int(line["clusters"])
-            results[shape, int(line["threads"]), line["measure"]] = float(line["value"])
+    for line in read_rows(TABLE):
+        shape = int(line["rows"]), int(line["columns"]), int(line["clusters"])
+        results[shape, int(line["threads"]), line["measure"]] = float(line["value"])
     return results
 
 
 def append(shape: Shape, threads: int, found: dict[str, float]) -> None:
-    with TABLE.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        if file.tell() == 0:
-            writer.writerow(COLUMNS)
-        for measure, value in found.items():
-            writer.writerow([*shape, threads, measure, f"{value:.4g}"])
-            print(
-                "{:,} x {}, k = {}, {} threads: {} {:.4g}".format(*shape, threads, measure, value)
-            )
+    for measure, value in found.items():
+        append_row(TABLE, COLUMNS, [*shape, threads, measure, f"{value:.4g}"])
+        print("{:,} x {}, k = {}, {} threads: {} {:.4g}".format(*shape, threads, measure, value))
 
 
 def report(results: Results) -> None:

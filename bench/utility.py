@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from bench import utility_k, utility_page, utility_time
+from bench.growing_tables import in_processes
 from bench.utility_data import MEASURED, is_there
 from bench.utility_points import FULL, MAIN, PEER, QUICK, REFERENCE, Point, methods, references
 from bench.utility_points import points as points_of
@@ -22,7 +23,6 @@ from bench.utility_runs import (
     PEER_PYTHON,
     Result,
     append,
-    in_processes,
     measure,
     missing,
     read,

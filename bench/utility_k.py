@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import warnings
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields
 from functools import partial
 from pathlib import Path
 
+from bench.growing_tables import in_processes, read_rows, write_rows
 from bench.utility_data import SOURCES, THREES, is_there, load
-from bench.utility_runs import in_processes
 from sfumato import PrivateKMeans
 
 EPSILON = 1.0
@@ -72,14 +71,11 @@ def line(choice: Choice) -> str:
 
 def read(path: Path) -> list[Choice]:
     """Every choice in a table, in the order of the datasets."""
-    if not path.exists():
-        return []
-    with path.open(newline="", encoding="utf-8") as file:
-        choices = list(_parsed(csv.DictReader(file)))
+    choices = list(_parsed(read_rows(path)))
     return sorted(choices, key=lambda c: (c.method, list(NEAR).index(c.dataset)))
 
 
-def _parsed(lines: csv.DictReader) -> Iterator[Choice]:
+def _parsed(lines: list[dict[str, str]]) -> Iterator[Choice]:
     for row in lines:
         numbers = float(row["epsilon"]), int(row["runs"]), int(row["near"])
         yield Choice(row["dataset"], row["method"], *numbers, row["chosen"])
@@ -87,8 +83,4 @@ def _parsed(lines: csv.DictReader) -> Iterator[Choice]:
 
 def write(path: Path, choices: list[Choice]) -> None:
     """Write the table."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([field.name for field in fields(Choice)])
-        writer.writerows(astuple(choice) for choice in choices)
+    write_rows(path, [field.name for field in fields(Choice)], map(astuple, choices))

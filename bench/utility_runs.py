@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import signal
@@ -11,18 +10,15 @@ import tempfile
 import time
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from multiprocessing import get_context
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
-from bench.papers.su2015_runs import THREADS
+from bench.growing_tables import append_row, read_rows, write_rows
 from bench.utility_data import Sample, from_middles, is_there, load, reference
 from bench.utility_points import MIDDLES, PEER, REFERENCE, Key, Point
 from sfumato import PrivateKMeans
@@ -30,13 +26,11 @@ from sfumato.box import Floats
 
 COLUMNS = ["dataset", "method", "delta", "epsilon", "state", "runs"]
 NUMBERS = ["nicv", "ratio", "median", "error", "found", "seconds"]
+HEAD = [*COLUMNS, *NUMBERS, "note"]
 PEER_PYTHON = "SFUMATO_DIFFPRIVLIB_PYTHON"
 
 MEASURED, CAPPED = "measured", "stopped at the time cap"
 UNFIT, SLOW, FAILED = "does not apply", "too slow", "failed"
-
-_Task = TypeVar("_Task")
-_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -184,12 +178,8 @@ def _alarm(seconds: float) -> Iterator[None]:
 
 def read(path: Path) -> Table:
     """Every point that a table holds; the last row of a point counts."""
-    if not path.exists():
-        return {}
-    with path.open(newline="", encoding="utf-8") as file:
-        lines = list(csv.DictReader(file))
     results = {}
-    for line in lines:
+    for line in read_rows(path):
         key = line["dataset"], line["method"], float(line["delta"]), float(line["epsilon"])
         numbers = (float(line[name]) for name in NUMBERS)
         results[key] = Result(key, line["state"], int(line["runs"]), *numbers, line["note"])
@@ -198,23 +188,18 @@ def read(path: Path) -> Table:
 
 def append(path: Path, result: Result) -> None:
     """Write one point at the end of a table."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if file.tell() == 0:
-            writer.writerow([*COLUMNS, *NUMBERS, "note"])
-        numbers = [f"{getattr(result, name):.6g}" for name in NUMBERS]
-        writer.writerow([*result.key, result.state, result.runs, *numbers, result.note])
+    append_row(path, HEAD, _cells(result))
+
+
+def _cells(result: Result) -> list[object]:
+    numbers = [f"{getattr(result, name):.6g}" for name in NUMBERS]
+    return [*result.key, result.state, result.runs, *numbers, result.note]
 
 
 def rewrite(path: Path, results: Table) -> None:
     """Write a whole table, in the order in which it is given."""
-    copy = path.with_suffix(".tmp")
-    copy.unlink(missing_ok=True)
-    for result in results.values():
-        append(copy, result)
     if results:
-        copy.replace(path)
+        write_rows(path, HEAD, map(_cells, results.values()))
     else:
         path.unlink(missing_ok=True)
 
@@ -229,15 +214,3 @@ def _is_open(point: Point, done: Table) -> bool:
     if result is None or result.state == FAILED:
         return True
     return result.state == MEASURED and result.runs < point.runs
-
-
-def in_processes(
-    work: Callable[[_Task], _Found], tasks: list[_Task], processes: int
-) -> Iterator[_Found]:
-    """Do all tasks, each in a process with one thread; results come as they end."""
-    if not tasks:
-        return
-    os.environ |= dict.fromkeys(THREADS, "1")
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        for future in as_completed([pool.submit(work, task) for task in tasks]):
-            yield future.result()

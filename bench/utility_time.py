@@ -6,7 +6,6 @@ memory is the peak beyond the data, as a multiple of the data.
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import resource
@@ -22,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from bench import speed, utility_data
+from bench.growing_tables import read_rows, write_rows
 from bench.utility_points import DELTA
 from sfumato.box import Floats
 
@@ -173,20 +173,17 @@ def _judged(label: str, value: float, at_most: float) -> str:
 
 def read(path: Path) -> list[Timing]:
     """Every timing in a table."""
-    if not path.exists():
-        return []
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
     numbers = [field.name for field in fields(Timing)][2:]
-    return [Timing(r["case"], r["method"], *(float(r[n]) for n in numbers)) for r in rows]
+    return [
+        Timing(r["case"], r["method"], *(float(r[n]) for n in numbers)) for r in read_rows(path)
+    ]
 
 
 def write(path: Path, timings: list[Timing]) -> None:
     """Write the table."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([field.name for field in fields(Timing)])
-        for timing in timings:
-            case, method, *numbers = astuple(timing)
-            writer.writerow([case, method, *(f"{number:.4g}" for number in numbers)])
+    write_rows(path, [field.name for field in fields(Timing)], map(_cells, timings))
+
+
+def _cells(timing: Timing) -> list[object]:
+    case, method, *numbers = astuple(timing)
+    return [case, method, *(f"{number:.4g}" for number in numbers)]

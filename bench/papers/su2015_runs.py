@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import csv
-import os
 import time
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
+from bench.growing_tables import append_row, in_processes, read_rows
 from bench.papers.su2015_data import Dataset, best_centers, is_there, lloyd, load, synthetic
 from sfumato import PrivateKMeans
 from sfumato.box import REACH, Box, Floats
 from sfumato.methods import METHODS, DPLloyd, GkM, Method, PGkM
 
 COLUMNS = ["dataset", "method", "epsilon", "setting", "runs", "mean", "sd", "seconds"]
-THREADS = ("SFUMATO_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 Key = tuple[str, str, float, float]
 
@@ -163,28 +159,19 @@ def eval_fraction(text: str) -> float:
 
 def read(path: Path) -> Table:
     """Every point that a table holds."""
-    if not path.exists():
-        return {}
     results = {}
-    with path.open(newline="", encoding="utf-8") as file:
-        for line in csv.DictReader(file):
-            epsilon, setting = float(line["epsilon"]), float(line["setting"])
-            point = Point(line["dataset"], line["method"], epsilon, setting, int(line["runs"]))
-            values = (float(line[name]) for name in ("mean", "sd", "seconds"))
-            results[point.key] = Result(point, *values)
+    for line in read_rows(path):
+        epsilon, setting = float(line["epsilon"]), float(line["setting"])
+        point = Point(line["dataset"], line["method"], epsilon, setting, int(line["runs"]))
+        values = (float(line[name]) for name in ("mean", "sd", "seconds"))
+        results[point.key] = Result(point, *values)
     return results
 
 
 def append(path: Path, result: Result) -> None:
     """Write one point at the end of a table."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if file.tell() == 0:
-            writer.writerow(COLUMNS)
-        numbers = (result.mean, result.sd, result.seconds)
-        point = result.point
-        writer.writerow([*point.key, point.runs, *(f"{value:.6g}" for value in numbers)])
+    numbers = (f"{value:.6g}" for value in (result.mean, result.sd, result.seconds))
+    append_row(path, COLUMNS, [*result.point.key, result.point.runs, *numbers])
 
 
 def missing(points: Iterable[Point], done: Table) -> list[Point]:
@@ -223,9 +210,4 @@ def tidy(path: Path, points: list[Point]) -> None:
 
 
 def _measured(points: list[Point]) -> Iterator[Result]:
-    if not points:
-        return
-    os.environ |= dict.fromkeys(THREADS, "1")
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        for future in as_completed([pool.submit(measure, point) for point in points]):
-            yield future.result()
+    return in_processes(measure, points, 2)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
+
+from bench.growing_tables import read_rows, write_rows
 
 Decide = Callable[[Any], tuple[bool, str]]
 
@@ -64,17 +65,12 @@ def judge(tables: Any) -> list[Verdict]:
 
 def write(path: Path, verdicts: list[Verdict]) -> None:
     """Write the table of claims."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(astuple(verdict) for verdict in verdicts)
+    write_rows(path, COLUMNS, map(astuple, verdicts))
 
 
 def read(path: Path) -> list[Verdict]:
     """Read the table of claims."""
-    with path.open(newline="", encoding="utf-8") as file:
-        return [Verdict(*(line[name] for name in COLUMNS)) for line in csv.DictReader(file)]
+    return [Verdict(*(line[name] for name in COLUMNS)) for line in read_rows(path)]
 
 
 def as_markdown(verdicts: list[Verdict]) -> str:

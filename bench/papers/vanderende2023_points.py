@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
+from bench.growing_tables import read_rows, write_rows
 from bench.papers.vanderende2023_data import EIGHT, MOST_ROWS, SOURCES, is_there, load
 from bench.papers.vanderende2023_kinds import CLEAN, Job, scaled
 from sfumato import choosing
@@ -83,19 +83,13 @@ def parameters(name: str) -> dict[str, str]:
 
 def write_parameters(path: Path, names: tuple[str, ...]) -> None:
     """Write the table of parameters."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(parameters(name) for name in names if is_there(name))
+    found = [parameters(name) for name in names if is_there(name)]
+    write_rows(path, COLUMNS, [[line[name] for name in COLUMNS] for line in found])
 
 
 def read_parameters(path: Path) -> list[dict[str, str]]:
     """Read the table of parameters; none if it is not there."""
-    if not path.exists():
-        return []
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    return read_rows(path)
 
 
 def parameters_as_markdown(lines: list[dict[str, str]]) -> str:

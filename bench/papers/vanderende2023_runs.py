@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from bench.papers.su2015_runs import THREADS, Point, Result, append, read, tidy
+from bench.growing_tables import THREADS, in_processes
+from bench.papers.su2015_runs import Point, Result, append, read, tidy
 from bench.papers.vanderende2023_data import is_there
 from bench.papers.vanderende2023_kinds import KINDS, Job
 
@@ -52,11 +51,8 @@ def complete(path: Path, jobs: list[Job], processes: int = 2) -> None:
     tidy(path, [Point(*job.mark) for job in jobs])
 
 
-def _measured(jobs: Iterable[Job], processes: int) -> Iterator[list[Result]]:
+def _measured(jobs: list[Job], processes: int) -> Iterator[list[Result]]:
+    if processes > 1:
+        return in_processes(measure, jobs, processes)
     os.environ |= dict.fromkeys(THREADS, "1")
-    if processes == 1:
-        yield from map(measure, jobs)
-        return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        for future in as_completed([pool.submit(measure, job) for job in jobs]):
-            yield future.result()
+    return map(measure, jobs)
