@@ -84,7 +84,3 @@ class Grid:
         middle = (np.arange(self.per_axis) + 0.5) * ((2 * REACH + 1) / self.per_axis)
         axes = np.meshgrid(*[middle - REACH - 0.5] * self.n_features, indexing="ij")
         return np.stack(axes, axis=-1).reshape(-1, self.n_features)
-
-
-Cells = Nearest | Grid
-CELLS = (Nearest, Grid)

@@ -12,8 +12,18 @@ from sfumato.curator import blocks as block_work
 from sfumato.curator.answers import Answer, CellTotals, Tree
 from sfumato.curator.moments import Moments
 from sfumato.curator.parts import Part, counts_part, joint_part, sums_part
-from sfumato.curator.questions import Cells, Counts, Question, Totals, check_question
+from sfumato.curator.questions import (
+    Cells,
+    Counts,
+    Grid,
+    Nearest,
+    Question,
+    Through,
+    Totals,
+    check_question,
+)
 from sfumato.curator.scores import Score, check_score
+from sfumato.curator.select import Law
 from sfumato.curator.selection import Selection
 from sfumato.curator.thresholds import Thresholds
 from sfumato.curator.trees import Trees
@@ -66,7 +76,7 @@ class Curator(Trees, Thresholds, Moments, Views):
 
     def sums(
         self,
-        cells: Cells,
+        cells: Nearest | Grid | Through,
         *,
         share: Share,
         counts: Share | None = None,
@@ -105,18 +115,23 @@ class Curator(Trees, Thresholds, Moments, Views):
         rows = values[:, 0] / (REACH if question.radius is None else 1)
         return CellTotals(Answer(values[:, 1:], part.std), Answer(rows, count_std))
 
-    def choose(self, score: Score, *, share: Share, picks: int = 1) -> list[int]:
+    def choose(
+        self, score: Score, *, share: Share, picks: int = 1, law: Law = "exponential"
+    ) -> list[int]:
         """Select `picks` candidates one after another, without putting them back.
 
-        Sensitivity: see the score. All scores of a dataset come from one pass over the rows.
-        Guarantee: each pick is an exponential mechanism over the candidates that are left, for an
-        equal part of the share; the parts add up to it.
+        Sensitivity: see the score; less in a view with `ball=True`. All scores of a dataset come
+        from one pass over the rows.
+        Guarantee: each pick is an exponential mechanism, or permute-and-flip, over the candidates
+        that are left, for an equal part of the share; the parts add up to it.
         """
         score = check_score(score, self.box.n_features, picks)
         self._check(share)
-        most = score.sensitivity() * self._rows_per_neighbour
+        most = score.sensitivity(ball=self._in_ball) * self._rows_per_neighbour
+        name, of = f"one of {score}", max(2**16, score.n_candidates)
         selections = [
-            Selection(f"one of {score}", part, most, monotone=True) for part in share.evenly(picks)
+            Selection(name, part, most, monotone=True, candidates=of, law=law)
+            for part in share.evenly(picks)
         ]
 
         def pick(rows: Rows) -> list[int]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfumato.box import REACH, Box, Floats, Ints, Lattice, NanPolicy
-from sfumato.curator.questions import MAX_NUMBERS
+from sfumato.curator.cells import MAX_NUMBERS
 from sfumato.engines.kernels import MAX_FEATURES
 from sfumato.engines.kernels_view import Weights, project
 

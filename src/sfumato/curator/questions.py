@@ -1,8 +1,8 @@
 """The questions the curator answers: a closed set of frozen data that know their sensitivity.
 
-A question cuts the lattice into cells (`Nearest`, `Grid`) and asks for a statistic of every cell
-(`Counts`, `Totals`). It is also the kernel of the pass over the rows: pure, free of noise and
-budget, so that it can travel to wherever the rows are.
+A question cuts the lattice into cells (`Nearest`, `Grid`, `Cubes`, `Through`) and asks for a
+statistic of every cell (`Counts`, `Totals`). It is also the kernel of the pass over the rows: pure,
+free of noise and budget, so that it can travel to wherever the rows are.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from typing import cast
 import numpy as np
 
 from sfumato.box import REACH, Ints, Lattice
-from sfumato.curator.cells import CELLS, MAX_NUMBERS, Cells, Grid, Nearest
+from sfumato.curator.cells import MAX_NUMBERS, Grid, Nearest
+from sfumato.curator.cubes import Cubes
 from sfumato.curator.farther import Farther
+from sfumato.curator.through import Through
 from sfumato.engines import kernels
 
 __all__ = [
@@ -25,14 +27,19 @@ __all__ = [
     "QUESTIONS",
     "Cells",
     "Counts",
+    "Cubes",
     "Farther",
     "Grid",
     "Nearest",
     "Question",
     "Sensitivity",
+    "Through",
     "Totals",
     "check_question",
 ]
+
+Cells = Nearest | Grid | Cubes | Through
+CELLS = (Nearest, Grid, Cubes, Through)
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,8 @@ class Sensitivity:
 class Counts:
     """How many rows lie in each cell.
 
-    Sensitivity: a row lies in one cell and moves its count by 1; L1 = L2 = 1, always reached.
+    Sensitivity: a row lies in one cell, or in none of some `Cubes`, and moves its count by 1;
+    L1 = L2 = 1.
     """
 
     cells: Cells
@@ -71,8 +79,10 @@ class Counts:
         """Count one block of rows."""
         if isinstance(self.cells, Nearest):
             kernels.nearest_counts(rows, self.cells.centers, state)
-        else:
+        elif isinstance(self.cells, Grid):
             kernels.grid_counts(rows, self.cells.per_axis, state)
+        else:
+            self.cells.count(rows, state)
 
 
 @dataclass(frozen=True)
@@ -91,10 +101,12 @@ class Totals:
     in the cube of side 2·REACH. The count's own sensitivity is that of `Counts`.
     """
 
-    cells: Cells
+    cells: Nearest | Grid | Through
     radius: int | Sequence[int] | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.cells, Cubes):
+            raise ValueError("halves of cubes are counted, not summed: ask for counts")
         if self.radius is None:
             return
         if not isinstance(self.cells, Nearest):
@@ -151,6 +163,8 @@ class Totals:
         """Add one block of rows."""
         if isinstance(self.cells, Grid):
             kernels.grid_totals(rows, self.cells.per_axis, state)
+        elif isinstance(self.cells, Through):
+            self.cells.total(rows, state)
         elif self.radius is None:
             kernels.nearest_totals(rows, self.cells.centers, state)
         else:

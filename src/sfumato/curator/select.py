@@ -19,6 +19,7 @@ from sfumato.curator.noise import Noise
 from sfumato.curator.settle import exp_fixed, settle, uniform_below
 from sfumato.curator.stream import Stream
 
+Law = Literal["exponential", "permute_and_flip"]
 Scores = Ints | NDArray[np.object_] | Sequence[int]
 Gaps = NDArray[Any]
 
@@ -174,7 +175,7 @@ def log_probabilities(
     epsilon: Fraction,
     sensitivity: int,
     monotone: bool,
-    law: Literal["exponential", "permute_and_flip"] = "exponential",
+    law: Law = "exponential",
 ) -> Floats:
     """Return the logarithm of each candidate's probability, for tests and audits.
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 from sfumato.budget import Entry, Share
 from sfumato.curator.noise import Noise, selection_slack
-from sfumato.curator.select import exponential
+from sfumato.curator.select import Law, exponential, permute_and_flip
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The exponential mechanism over integer scores that a neighbour moves by at most `most`.
+    """One draw by integer scores that a neighbour moves by at most `most`.
 
-    Guarantee: ε-DP for the ε of its share; monotone scores need half the noise.
+    Guarantee: ε-DP for the ε of its share, by the exponential mechanism or by permute-and-flip,
+    which is never worse; monotone scores need half the noise of others, under either law.
     """
 
     question: str
@@ -23,10 +24,13 @@ class Selection:
     most: int
     monotone: bool
     candidates: int = 2**16
+    law: Law = "exponential"
 
     def __post_init__(self) -> None:
         if self.share.kind != "pure":
             raise TypeError(f"a selection is bought with a pure share, got {self.share.kind!r}")
+        if self.law not in get_args(Law):
+            raise ValueError(f"the law of a selection is one of {get_args(Law)}, got {self.law!r}")
 
     @property
     def scale(self) -> Fraction:
@@ -38,7 +42,7 @@ class Selection:
         return Entry(
             question=self.question,
             share=self.share,
-            law="exponential",
+            law=self.law,
             scale=self.scale,
             noise=f"e-fold at {float(self.scale / self.most):.3g} × one row",
             slack=selection_slack(self.candidates),
@@ -46,7 +50,8 @@ class Selection:
 
     def draw(self, noise: Noise, scores: Any) -> int:  # noqa: ANN401
         """Select one candidate."""
-        return exponential(
+        draw = permute_and_flip if self.law == "permute_and_flip" else exponential
+        return draw(
             noise,
             scores,
             epsilon=self.share.amount,

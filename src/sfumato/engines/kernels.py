@@ -127,6 +127,14 @@ def grid_totals(rows: Lattice, per_axis: int, state: Ints) -> None:
         loops.add_totals(block, loops.grid(block, per_axis), state)
 
 
+def labelled_totals(rows: Lattice, labels: Ints, state: Ints) -> None:
+    """Count (column 0) and sum (columns 1 to d) rows whose cells are known."""
+    loops, start = _loops(rows), 0
+    for block in _blocks(rows, 1):
+        loops.add_totals(block, labels[start : start + len(block)], state)
+        start += len(block)
+
+
 def branch_counts(rows: Lattice, nodes: Table, cuts: Table, state: Ints) -> None:
     """Count the rows of each box below each open node of a tree; see `kernels_tree`."""
     loops = _loops(rows)
