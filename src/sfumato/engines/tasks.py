@@ -72,9 +72,13 @@ class Fold:
         Of groups, `labels` has one label for each row; a group lies in one partition as a whole.
         Where it does not, `chosen` says which rows count, settled before over all partitions.
         """
+        return self.on(part, counted(self.scale, self.most, blocks, labels, chosen))
+
+    def on(self, part: int, lattices: Iterable[Lattice]) -> Partial:
+        """Sum over the rows of one partition that count, on the lattice already."""
         state = self.kernel.empty()
         with one_blas_thread():
-            for rows in _counted(self.scale, self.most, blocks, labels, chosen):
+            for rows in lattices:
                 self.kernel.add(rows, state)
         return Partial((part,), state)
 
@@ -98,9 +102,13 @@ class Pick:
         chosen: Mask | None = None,
     ) -> Picked:
         """Pick rows of one partition, given as in `Fold.over`."""
+        return self.on(part, counted(self.box, self.most, blocks, labels, chosen))
+
+    def on(self, part: int, lattices: Iterable[Lattice]) -> Picked:
+        """Pick among the rows of one partition that count, on the lattice already."""
         found = [np.empty((0, self.box.n_features), dtype=np.int16)]
         numbers = [np.empty(0, dtype=np.int64)]
-        for rows in _counted(self.box, self.most, blocks, labels, chosen):
+        for rows in lattices:
             places = block_numbers(rows, self.parts, self.key)
             wanted = (places >= self.first) & (places < self.last)
             found.append(rows[wanted])
@@ -129,7 +137,7 @@ class BlockSizes:
         state += np.bincount(block_numbers(rows, self.parts, self.key), minlength=self.parts)
 
 
-def _counted(
+def counted(
     scale: Scale,
     most: int | None,
     blocks: Iterable[NDArray[Any]],
