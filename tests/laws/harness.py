@@ -11,7 +11,8 @@ from sfumato.curator.crossing import Crossing
 from sfumato.curator.curator import Curator
 from sfumato.curator.mechanisms import Ball, Cube, Cylinder, Gaussian, Laplace, Lines
 from sfumato.curator.noise import NoNoise, ReplayedNoise
-from sfumato.curator.questions import Counts, Grid, Nearest, Totals
+from sfumato.curator.projection import Projection
+from sfumato.curator.questions import Counts, Cubes, Grid, Nearest, Through, Totals
 from sfumato.curator.select import log_probabilities
 from sfumato.curator.splits import Splits
 from sfumato.methods import METHODS, Task
@@ -19,12 +20,19 @@ from tests.laws.bits import bits_loss
 from tests.laws.crossings import crossing_loss
 
 CENTERS = np.array([[0, 0], [500, -700], [-REACH, REACH], [20_000, 20_000]])
+HALVES = Cubes(np.array([[0, -1000], [1000, -1000], [31_000, 32_000], [-33_000, -33_000]]), 1000)
+SLANT = Through(
+    Projection(np.array([[1, 2]]), np.array([30, -40]), 1), Nearest(np.array([[-900], [0], [900]]))
+)
 
 QUESTIONS_UNDER_LAW = {
     "counts-nearest": Counts(Nearest(CENTERS)),
     "counts-grid": Counts(Grid(7, 2)),
+    "counts-cubes": Counts(HALVES),
+    "counts-through": Counts(SLANT),
     "totals-nearest": Totals(Nearest(CENTERS)),
     "totals-grid": Totals(Grid(5, 2)),
+    "totals-through": Totals(SLANT),
     "totals-radius-1": Totals(Nearest(CENTERS), 1),
     "totals-radius": Totals(Nearest(CENTERS), 1234),
     "totals-radius-wide": Totals(Nearest(CENTERS), 2 * REACH),
@@ -107,7 +115,7 @@ class Remembering(Curator):
         return self._remember(mechanism, exact, super()._perturb(mechanism, exact))
 
     def _select(self, selection, scores):
-        law = (selection.share, selection.scale)
+        law = (selection.share, selection.scale, selection.law)
         return self._remember(law, np.array(scores), super()._select(selection, scores))
 
     def grow(self, domain, **settings):
@@ -141,10 +149,10 @@ def loss(law, released, one, other):
     """Privacy loss of one answer in its own currency: ε, or μ² for Gaussian noise.
 
     Exact for noise, but for roots, which are cut after twelve digits; for selections and searches,
-    whose probabilities are not rational, to twelve and to nine digits.
+    whose probabilities are not rational, to eleven and to nine digits.
     """
     if isinstance(law, tuple):
-        return selection_loss(law[1], released, one, other)
+        return selection_loss(law, released, one, other)
     if isinstance(law, Crossing):
         return crossing_loss(law, released, one, other)
     if isinstance(law, Splits):
@@ -178,11 +186,33 @@ def length(line):
     return Fraction(isqrt(sum(x * x for x in line) * 10**24), 10**12)
 
 
-def selection_loss(scale, released, one, other):
+def selection_loss(law, released, one, other):
     """How much more likely one dataset makes the released choice than the other, in logarithms."""
+    _, scale, name = law
+    if name == "permute_and_flip":
+        here, there = (flip_chance(scores, released, scale) for scores in (one, other))
+        return max(Fraction(abs(float(here - there))) - Fraction(1, 10**11), Fraction(0))
     settings = {"epsilon": 1 / scale, "sensitivity": 1, "monotone": True}
     here, there = (log_probabilities(scores, **settings)[released] for scores in (one, other))
     return Fraction(abs(float(here - there)) * (1 - 1e-12))
+
+
+def flip_chance(scores, chosen, scale):
+    """Logarithm of the chance that permute-and-flip takes one candidate, of up to 10,000.
+
+    A candidate is taken if its coin comes up and it is drawn among all that came up, which is
+    ∫ Π(1 − c_j + c_j·t) dt from 0 to 1 over the chances c_j of the others: their product is a
+    polynomial in t, whose terms are all positive, so that nothing cancels.
+    """
+    whole = [int(score) for score in scores]
+    best = max(whole)
+    gaps = [float((best - score) / scale) for score in whole]
+    others = np.exp(-np.delete(gaps, chosen))
+    terms = np.ones(1)
+    # Coins that all but never come up change no digit of the sum.
+    for chance in others[others > 1e-30]:
+        terms = np.convolve(terms, [1 - chance, chance])
+    return np.log(np.sum(terms / np.arange(1, len(terms) + 1))) - gaps[chosen]
 
 
 def run(curator, method, *, k=3, budget="pure", seed=1):
