@@ -9,19 +9,18 @@ cell text. What becomes of a row looks at that row alone, whatever path its bloc
 from __future__ import annotations
 
 import csv
-import gzip
-import io
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import IO, Literal
+from typing import Literal
 
 import numpy as np
 
 from sfumato.box import Floats
+from sfumato.engines.storage import Stored
 from sfumato.engines.tables import Block, Bools
+from sfumato.engines.text import Span, is_zipped, reader, refuse_utf16, spans_of
 
 Header = bool | Literal["auto"]
 
@@ -31,26 +30,30 @@ _MISSING = frozenset(("", "na", "n/a", "nan", "+nan", "-nan", "null", "none"))
 
 @dataclass(frozen=True)
 class Delimited:
-    """A text table after a look at its first line. `start` counts the lines before the data."""
+    """A text table after a look at its first line. `start` counts the lines before the data.
 
-    path: Path
+    A piece of a table has the bytes from the first of `span` on, up to the other.
+    """
+
+    file: Stored
     delimiter: str
     names: tuple[str, ...]
     named: bool
     start: int
+    span: Span | None = None
 
     @classmethod
-    def open(cls, path: Path, header: Header) -> Delimited:
+    def open(cls, path: Stored, header: Header) -> Delimited:
         """Look at the first line: how fields are delimited, and whether it names the columns."""
-        _refuse_utf16(path)
-        with _reader(path) as file:
+        refuse_utf16(path)
+        with reader(path) as file:
             number, line = next(
                 ((i, text) for i, text in enumerate(file, 1) if text.strip()), (0, "")
             )
         if not number:
             raise ValueError(f"{path} is empty: it has no columns")
         line = line.rstrip("\n")
-        delimiter = "\t" if ".tsv" in path.suffixes else _delimiter(line)
+        delimiter = "\t" if ".tsv" in path.name.lower() else _delimiter(line)
         fields = [field.strip() for field in _fields(line, delimiter)]
         if header is False or (header == "auto" and not _names_columns(fields, path)):
             return cls(path, delimiter, tuple(map(str, range(len(fields)))), False, number - 1)
@@ -61,6 +64,23 @@ class Delimited:
     def usual(self) -> tuple[int, ...]:
         """All columns."""
         return tuple(range(len(self.names)))
+
+    @property
+    def files(self) -> tuple[Stored, ...]:
+        """The file."""
+        return (self.file,)
+
+    def about_rows(self) -> int:
+        """Guess from the size of the file: eight characters in a cell, or two once compressed."""
+        per_cell = 2 if is_zipped(self.file) else 8
+        return self.file.size // (per_cell * len(self.names))
+
+    def pieces(self, rows: int) -> list[Delimited]:
+        """Cut the file at ends of lines; one that is compressed stays whole."""
+        if is_zipped(self.file):
+            return [self]
+        spans = spans_of(self.file, rows * 8 * len(self.names), self.start)
+        return [replace(self, span=span, start=0 if span[0] else self.start) for span in spans]
 
     def check(self, positions: Sequence[int]) -> None:
         """Text declares no types: nothing to refuse."""
@@ -83,7 +103,7 @@ class Delimited:
 
     def _chunks(self) -> Iterator[tuple[int, str]]:
         """Yield runs of whole lines, each with the number of its first."""
-        with _reader(self.path) as file:
+        with reader(self.file, self.span) as file:
             for _ in range(self.start):
                 file.readline()
             number = self.start + 1
@@ -121,24 +141,13 @@ class Delimited:
         return not line.strip() and self.delimiter not in line
 
 
-def _reader(path: Path) -> IO[str]:
-    raw = gzip.open(path) if path.suffix == ".gz" else path.open("rb")
-    return io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace")
-
-
-def _refuse_utf16(path: Path) -> None:
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
-            raise ValueError(f"{path} is UTF-16 text; save it as UTF-8")
-
-
 def _delimiter(line: str) -> str:
     """A comma, unless the first line has none outside quotes, but semicolons or tabs."""
     unquoted = "".join(line.split('"')[::2])
     return next((mark for mark in ",;\t" if mark in unquoted), ",")
 
 
-def _names_columns(fields: list[str], path: Path) -> bool:
+def _names_columns(fields: list[str], path: Stored) -> bool:
     """Whether a first line is a header: not a number among its fields.
 
     Names are published with a model, so a line that could be either is not guessed at.

@@ -3,46 +3,57 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from sfumato.box import Floats, Ints
 from sfumato.engines.array import ArrayRows
 from sfumato.engines.base import Rows
 from sfumato.engines.delimited import Delimited, Header
+from sfumato.engines.file_engine import FileEngine
+from sfumato.engines.groups import numbered
 from sfumato.engines.npy import Npy
 from sfumato.engines.parquet import Parquet
+from sfumato.engines.parts import PartedRows
+from sfumato.engines.pieces import Piece
+from sfumato.engines.several import Several
 from sfumato.engines.sources import Blocks
+from sfumato.engines.storage import Paths, Stored, stored
 from sfumato.engines.tables import Column, Layout, Table, select
 
 _TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _FORMATS = (*_TEXT, ".npy", ".parquet")
+_IN_MEMORY = 128 * 10**6
 
 
 @dataclass(frozen=True)
 class TableFile(os.PathLike[str]):
-    """A path with what is to be read from it, to be passed wherever a path is taken."""
+    """A path, or several, with what is to be read there, to be passed wherever a path is taken."""
 
-    path: str | os.PathLike[str]
+    path: str | os.PathLike[str] | tuple[str | os.PathLike[str], ...]
     columns: tuple[Column, ...] | None = None
     header: Header = "auto"
 
     def __fspath__(self) -> str:
+        if isinstance(self.path, tuple):
+            raise TypeError("several files have no path of their own")
         return os.fspath(self.path)
 
 
 def open_file(
-    path: str | os.PathLike[str],
+    path: Paths,
     *,
     columns: Iterable[Column] | None = None,
     groups: Column | None = None,
     max_rows_per_group: int = 1,
     header: Header = "auto",
 ) -> Rows:
-    """Open a file as rows that can be folded over; the rows are read at the first question.
+    """Open files as rows that can be folded over; the rows are read at the first question.
+
+    A path may be a pattern (`part-*.parquet`), a folder, an address such as s3://bucket/rows, or a
+    list of those: all files have the same columns. A file whose rows would take much memory, even
+    as integers, is read again in every pass, in pieces: see `in_memory_bytes`.
 
     `columns` selects features by name, or by position from 0, in the given order. `groups` names
     the column that says whose rows are whose; it is read at once, and is no feature. `header`
@@ -50,26 +61,39 @@ def open_file(
     a number in it.
     """
     layout = layout_of(path, columns=columns, groups=groups, header=header)
-    stamp = _stamp(path)
-
-    def blocks() -> Iterator[Floats]:
-        if _stamp(path) != stamp:
-            raise RuntimeError(f"{os.fspath(path)} has changed since it was opened")
-        return (block.values for block in layout.blocks())
-
     n_features = len(layout.positions)
+    if 2 * layout.table.about_rows() * n_features > in_memory_bytes():
+        return PartedRows(FileEngine.of(layout, max_rows_per_group))
+    whole = Piece.whole(layout)
     if layout.owner is None:
-        return ArrayRows(Blocks(blocks, n_features))
-    labels = _codes(layout.table.labels(layout.owner))
+        return ArrayRows(Blocks(whole.blocks, n_features))
+    labels = numbered(whole.labels())
     return ArrayRows(
-        Blocks(blocks, n_features, len(labels)),
+        Blocks(whole.blocks, n_features, len(labels)),
         groups=labels,
         max_rows_per_group=max_rows_per_group,
     )
 
 
+def is_path(source: object) -> bool:
+    """Whether something is meant as a path, a pattern, an address, or a list of those."""
+    if isinstance(source, list | tuple) and source:
+        return all(isinstance(path, str | os.PathLike) for path in source)
+    return isinstance(source, str | os.PathLike | TableFile)
+
+
+def in_memory_bytes() -> int:
+    """How large the lattice of a file may be to be kept; larger files are read in every pass."""
+    wanted = os.environ.get("SFUMATO_LATTICE_MB", "")
+    if not wanted:
+        return _IN_MEMORY
+    if not wanted.isdecimal():
+        raise ValueError(f"SFUMATO_LATTICE_MB must be a whole number from 0 on, got {wanted!r}")
+    return int(wanted) * 10**6
+
+
 def columns_of(
-    path: str | os.PathLike[str],
+    path: Paths,
     *,
     columns: Iterable[Column] | None = None,
     groups: Column | None = None,
@@ -80,7 +104,7 @@ def columns_of(
 
 
 def layout_of(
-    path: str | os.PathLike[str],
+    path: Paths,
     *,
     columns: Iterable[Column] | None = None,
     groups: Column | None = None,
@@ -95,35 +119,21 @@ def layout_of(
             "groups of a file must be the name or the position of one of its columns, got "
             f"{type(groups).__name__}"
         )
-    return select(_table(Path(os.fspath(path)), header), columns, groups, keep)
-
-
-def _table(path: Path, header: Header) -> Table:
     if header not in (True, False, "auto"):
         raise ValueError(f"header must be True, False or 'auto', got {header!r}")
-    if not path.exists():
-        raise FileNotFoundError(f"no such file: {path}")
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a directory; a file is needed")
-    name = path.name.lower()
+    where = path.path if isinstance(path, TableFile) else path
+    tables = [_table(file, header) for file in stored(where, _FORMATS)]
+    return select(Several.of(tables), columns, groups, keep)
+
+
+def _table(file: Stored, header: Header) -> Table:
+    name = file.name.lower()
     if name.endswith(_TEXT):
-        return Delimited.open(path, header)
+        return Delimited.open(file, header)
     if name.endswith(".npy"):
-        return Npy.open(path)
+        return Npy.open(file)
     if name.endswith(".parquet"):
-        return Parquet.open(path)
+        return Parquet.open(file)
     raise ValueError(
-        f"the name of a data file must end in {', '.join(_FORMATS)}, got {path.name!r}"
+        f"the name of a data file must end in {', '.join(_FORMATS)}, got {file.name!r}"
     )
-
-
-def _codes(labels: Iterator[list[str]]) -> Ints:
-    """Number the groups in the order in which they appear."""
-    codes: dict[str, int] = {}
-    numbers = (codes.setdefault(label, len(codes)) for block in labels for label in block)
-    return np.fromiter(numbers, dtype=np.int64)
-
-
-def _stamp(path: str | os.PathLike[str]) -> tuple[int, int, int]:
-    status = os.stat(path)
-    return status.st_ino, status.st_size, status.st_mtime_ns

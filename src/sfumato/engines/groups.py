@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from sfumato.box import Ints, Lattice
-from sfumato.engines.kernels import hash_rows
+from sfumato.engines.kernels import Hashes, hash_rows
 
 # Public: the choice has to be the same in every run, it need not be secret.
 _KEY = 0x5F3A_70C1_9D24_E8B7
@@ -40,6 +41,13 @@ def codes_of(groups: Any) -> Ints:  # noqa: ANN401
     return np.fromiter(found, dtype=np.int64, count=len(groups))
 
 
+def numbered(labels: Iterable[list[str]], codes: dict[str, int] | None = None) -> Ints:
+    """Number the groups of a file in the order in which they appear; `codes` holds those so far."""
+    known = {} if codes is None else codes
+    numbers = (known.setdefault(label, len(known)) for block in labels for label in block)
+    return np.fromiter(numbers, dtype=np.int64)
+
+
 def _code(label: Any, codes: dict[Any, int]) -> int:  # noqa: ANN401
     try:
         if label is None or label != label:
@@ -50,9 +58,14 @@ def _code(label: Any, codes: dict[Any, int]) -> int:  # noqa: ANN401
         return -1
 
 
+def hashes_of(lattice: Lattice) -> Hashes:
+    """What the rows of a group are ranked by."""
+    return hash_rows(lattice, _KEY)
+
+
 def few_of_each(lattice: Lattice, rows: Ints, codes: Ints, most: int) -> Ints:
     """Pick at most `most` of the given row numbers in each group: those with the least hashes."""
-    hashes = hash_rows(lattice, _KEY)[rows]
+    hashes = hashes_of(lattice)[rows]
     order = np.lexsort((hashes, codes[rows]))
     sorted_codes = codes[rows][order]
     first = np.flatnonzero(np.diff(sorted_codes, prepend=sorted_codes[:1] - 1))

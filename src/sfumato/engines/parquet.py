@@ -4,37 +4,67 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sfumato.box import Floats
-from sfumato.engines.tables import Block
+from sfumato.engines.storage import Stored
+from sfumato.engines.tables import Block, rows_at_once
 
-_ROWS = 65_536
+_BUFFER = 2**20
+
 # pandas stores the index of a data frame under such a name; it is no column of the frame.
 _INDEX = re.compile(r"__index_level_\d+__")
 
 
 @dataclass(frozen=True)
 class Parquet:
-    """A Parquet file; its schema names the columns and declares their types."""
+    """A Parquet file; its schema names the columns and declares their types.
 
-    path: Path
+    A piece of a table has the row groups from the first of `span` on, up to the other.
+    """
+
+    file: Stored
     names: tuple[str, ...]
     named: bool = True
+    span: tuple[int, int] | None = None
 
     @classmethod
-    def open(cls, path: Path) -> Parquet:
+    def open(cls, path: Stored) -> Parquet:
         """Read the names of the columns."""
         with _file(path) as file:
             names = tuple(file.schema_arrow.names)
         if not names:
             raise ValueError(f"{path} is empty: it has no columns")
         return cls(path, names)
+
+    @property
+    def files(self) -> tuple[Stored, ...]:
+        """The file."""
+        return (self.file,)
+
+    def about_rows(self) -> int:
+        """The number of rows that the file declares."""
+        with _file(self.file) as file:
+            return int(file.metadata.num_rows)
+
+    def pieces(self, rows: int) -> list[Parquet]:
+        """Take row groups together until there are enough rows; a row group is not cut."""
+        with _file(self.file) as file:
+            about = file.metadata
+            sizes = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
+        ends, held = [0], 0
+        for end, size in enumerate(sizes, 1):
+            held += size
+            if held >= rows or end == len(sizes):
+                ends.append(end)
+                held = 0
+        return [replace(self, span=span) for span in pairwise(ends)] or [self]
 
     @cached_property
     def usual(self) -> tuple[int, ...]:
@@ -43,7 +73,7 @@ class Parquet:
 
     def check(self, positions: Sequence[int]) -> None:
         """Refuse columns whose declared type is not a number."""
-        with _file(self.path) as file:
+        with _file(self.file) as file:
             schema = file.schema_arrow
         wrong = [schema.field(i) for i in positions if not _is_number(schema.field(i).type)]
         if wrong:
@@ -69,14 +99,17 @@ class Parquet:
 
     def type_of(self, position: int) -> Any:  # noqa: ANN401
         """The Arrow type of a column."""
-        with _file(self.path) as file:
+        with _file(self.file) as file:
             return file.schema_arrow.field(position).type
 
     def _batches(self, positions: Sequence[int]) -> Iterator[Any]:
         """Yield batches with these columns only, in this order."""
         wanted = [self.names[i] for i in positions]
-        with _file(self.path) as file:
-            for batch in file.iter_batches(batch_size=_ROWS, columns=wanted):
+        size = rows_at_once(len(wanted))
+        with _file(self.file) as file:
+            groups = range(*(self.span or (0, file.metadata.num_row_groups)))
+            # The threads of a pass are ours.
+            for batch in file.iter_batches(size, list(groups), wanted, use_threads=False):
                 yield batch.select(wanted)
 
 
@@ -113,12 +146,14 @@ def _pyarrow() -> Any:  # noqa: ANN401
     return pyarrow
 
 
-def _file(path: Path) -> Any:  # noqa: ANN401
+def _file(file: Stored) -> Any:  # noqa: ANN401
     arrow = _pyarrow()
+    source = file.where if file.local else file.open()
     try:
-        return arrow.parquet.ParquetFile(path)
+        # Pages are read as they are needed: a row group is not held as a whole.
+        return arrow.parquet.ParquetFile(source, buffer_size=_BUFFER, pre_buffer=False)
     except arrow.ArrowInvalid:
-        raise ValueError(f"{path} is not a Parquet file") from None
+        raise ValueError(f"{file} is not a Parquet file") from None
 
 
 def _is_number(kind: Any) -> bool:  # noqa: ANN401

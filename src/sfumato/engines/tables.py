@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.box import Floats
+from sfumato.engines.storage import Stored
 
 Bools = NDArray[np.bool_]
 Column = str | int
 """A column as users name it: its header, or its position counted from 0."""
 
 _SHOWN = 30
+_BLOCK_CELLS = 2**19
+_FEWEST = 256
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,11 @@ class Block:
         )
 
 
+def rows_at_once(n_columns: int) -> int:
+    """How many rows a block has: a few megabytes, whatever the width."""
+    return max(_FEWEST, min(65_536, _BLOCK_CELLS // max(1, n_columns)))
+
+
 class Table(Protocol):
     """A file of rows. It may be read many times, and no row can make reading it fail."""
 
@@ -57,6 +65,16 @@ class Table(Protocol):
     @property
     def usual(self) -> tuple[int, ...]:
         """Positions of the columns that are read when none are asked for."""
+
+    @property
+    def files(self) -> tuple[Stored, ...]:
+        """Where the rows lie."""
+
+    def about_rows(self) -> int:
+        """About how many rows there are, without reading them."""
+
+    def pieces(self, rows: int) -> Sequence[Table]:
+        """Cut the table into others of about so many rows, in order; each row is in one of them."""
 
     def check(self, positions: Sequence[int]) -> None:
         """Refuse columns that the file declares to be something else than numbers."""

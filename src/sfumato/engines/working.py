@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
+from queue import Queue
 from threading import Lock, Thread
 from typing import Any, TypeVar
 
@@ -33,20 +35,12 @@ def share(
     work: Callable[[Iterator[_Piece]], _Result], pieces: deque[_Piece], threads: int
 ) -> list[_Result]:
     """Let threads take pieces, each once, until none is left."""
-
-    def taken() -> Iterator[_Piece]:
-        while True:
-            try:
-                yield pieces.popleft()
-            except IndexError:
-                return
-
     futures: list[Future[_Result]] = [Future() for _ in range(min(threads, len(pieces)) - 1)]
     # A thread each: a pool takes longer to start and to end than a short pass to run.
     for future in futures:
-        Thread(target=_settle, args=(future, work, taken())).start()
+        Thread(target=_settle, args=(future, work, _taken(pieces))).start()
     try:
-        own = work(taken())
+        own = work(_taken(pieces))
     except BaseException:
         # Nobody waits for what is left.
         pieces.clear()
@@ -56,6 +50,15 @@ def share(
     return [own, *(future.result() for future in futures)]
 
 
+def _taken(pieces: deque[_Piece]) -> Iterator[_Piece]:
+    while True:
+        try:
+            piece = pieces.popleft()
+        except IndexError:
+            return
+        yield piece
+
+
 def _settle(
     future: Future[_Result], work: Callable[[Iterator[_Piece]], _Result], pieces: Iterator[_Piece]
 ) -> None:
@@ -63,6 +66,52 @@ def _settle(
         future.set_result(work(pieces))
     except BaseException as error:
         future.set_exception(error)
+
+
+def as_done(
+    work: Callable[[_Piece], _Result], pieces: Iterable[_Piece], threads: int
+) -> Iterator[_Result]:
+    """Yield what threads make of pieces, as it comes, holding few results at a time.
+
+    Whoever stops listening waits for the pieces under way, and for no other.
+    """
+    left = deque(pieces)
+    done: Queue[_Result | _End] = Queue(threads)
+    running = min(threads, len(left))
+    for _ in range(running):
+        Thread(target=_feed, args=(done, work, left)).start()
+    try:
+        while running:
+            result = done.get()
+            if not isinstance(result, _End):
+                yield result
+                continue
+            running -= 1
+            if result.error is not None:
+                raise result.error
+    finally:
+        left.clear()
+        while running:
+            running -= isinstance(done.get(), _End)
+
+
+def _feed(
+    done: Queue[_Result | _End], work: Callable[[_Piece], _Result], left: deque[_Piece]
+) -> None:
+    error = None
+    try:
+        for piece in _taken(left):
+            done.put(work(piece))
+    except BaseException as reason:
+        error = reason
+    done.put(_End(error))
+
+
+@dataclass(frozen=True)
+class _End:
+    """A thread has ended, and why."""
+
+    error: BaseException | None
 
 
 class _Hold:

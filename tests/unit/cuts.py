@@ -1,0 +1,38 @@
+"""Tables on disk, cut in ways that nobody would choose."""
+
+import csv
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+NAMES = "abcdefghij"
+
+
+def write_parquet(path, rows, cut, labels=None):
+    """Write rows in row groups of the sizes that the cuts leave."""
+    arrays = {NAMES[i]: rows[:, i] for i in range(rows.shape[1])}
+    if labels is not None:
+        arrays["who"] = np.asarray(labels)
+    table = pa.table(arrays)
+    with pq.ParquetWriter(path, table.schema) as writer:
+        for start, stop in zip([0, *cut], [*cut, len(rows)], strict=True):
+            writer.write_table(table.slice(start, stop - start))
+    return path
+
+
+def write_csv(path, rows, labels=None):
+    """Write rows with all their digits, and a blank line or two."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow([*NAMES[: rows.shape[1]], *([] if labels is None else ["who"])])
+        for i, row in enumerate(rows.tolist()):
+            out.writerow([*map(repr, row), *([] if labels is None else [labels[i]])])
+            if i % 50 == 7:
+                file.write("\n")
+    return path
+
+
+def cuts(n, pieces, seed):
+    """Random cuts of n rows; some pieces may be empty."""
+    return sorted(np.random.default_rng(seed).integers(0, n + 1, pieces - 1).tolist())
