@@ -1,0 +1,62 @@
+"""Clusters of Dask: found, connected to, or started here and ended here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import dask
+
+from sfumato.engines.working import allowed_threads
+
+_CRITICAL = 50
+
+# Workers report how they spend their time to a page that nobody opens.
+_QUIET = {"distributed.worker.profile.enabled": False}
+
+
+def current_client() -> Any:  # noqa: ANN401
+    """The client that Dask itself would use, or None."""
+    try:
+        from distributed import Client
+    except ImportError:
+        return None
+    try:
+        return Client.current()
+    except ValueError:
+        return None
+
+
+@contextmanager
+def connected(workers: int | None = None, scheduler: str | None = None) -> Iterator[Any]:
+    """Connect to the scheduler at an address, or start workers on this machine; end with both.
+
+    A cluster of this machine has one process for each worker, of one thread each. What its
+    processes tell each other is encrypted, so that other users of the machine cannot ask them.
+    """
+    from distributed import Client, LocalCluster
+
+    if scheduler is not None:
+        if workers is not None:
+            raise ValueError("workers are started here, or there is a scheduler: not both")
+        with Client(scheduler, set_as_default=False) as client:
+            yield client
+        return
+    count = allowed_threads() if workers is None else workers
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ValueError(f"workers must be a whole number from 1 on, got {workers!r}")
+    with (
+        dask.config.set(_QUIET),
+        LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            processes=True,
+            # A row's value may stand in the report of an error.
+            silence_logs=_CRITICAL,
+            dashboard_address=None,
+            security=True,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client

@@ -1,0 +1,163 @@
+"""One pure task for some partitions at a time, wherever Dask's workers hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from queue import SimpleQueue
+from typing import Any, cast
+
+from dask import delayed
+
+from sfumato.box import Box
+from sfumato.engines.dask_tasks import Results, Task, lattice_of, run_on, run_over, same
+from sfumato.engines.parts import PartitionsMissing
+from sfumato.engines.tasks import Fold, Partial, Pick, Picked
+
+# Passing a task to a worker costs milliseconds: small partitions are done together, but not so
+# many that one of two workers would wait for the other, or that a lost one would cost much.
+_BATCHES_PER_THREAD = 2
+_BATCH_BYTES = 2**26
+
+# A task that goes to more workers than this is sent once and passed on from one to the other.
+_COPIES = 16
+
+# Storage may fail for a moment.
+_RETRIES = 2
+
+
+class DaskEngine:
+    """Partitions that Dask's workers put on the lattice once, keep, and make again when lost.
+
+    Each `source` says how its partition is made: a delayed value, or a piece of a file. With
+    `owner`, the column that says whose rows are whose, every group lies in one partition.
+    """
+
+    def __init__(
+        self,
+        client: Any,  # noqa: ANN401
+        sources: Sequence[Any],
+        n_features: int,
+        *,
+        owner: str | None = None,
+        max_rows_per_group: int | None = None,
+    ) -> None:
+        self._client = client
+        self._sources = list(sources)
+        self._n_features = n_features
+        self._owner = owner
+        self._most = max_rows_per_group
+        self._box: Box | None = None
+        self._lattices: list[Any] = []
+        self._workers: dict[str, int] = {}
+        self._batches: list[list[int]] = []
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self._n_features
+
+    @property
+    def n_parts(self) -> int:
+        """Number of partitions."""
+        return len(self._sources)
+
+    @property
+    def max_rows_per_group(self) -> int | None:
+        """Rows that one group can have, or None where every row stands for itself."""
+        return self._most
+
+    def run(self, task: Task) -> Iterator[Partial | Picked]:
+        """Yield what the task returns for every partition, as it comes."""
+        if isinstance(task, Fold) and not isinstance(task.scale, Box):
+            # A ruler is laid on the rows once.
+            yield from self._results(self._over(task))
+            return
+        box = task.box if isinstance(task, Pick) else cast(Box, task.scale)
+        if box == self._box:
+            yield from self._results(self._on(task, self._dealt()))
+            return
+        self._keep(box)
+        yield from self._results(self._on(task, [[part] for part in range(self.n_parts)]))
+
+    def _keep(self, box: Box) -> None:
+        """Let the workers put the rows on the lattice, and keep it in place of an earlier one."""
+        self._box, self._workers = None, {}
+        make = delayed(lattice_of, pure=False)
+        self._lattices = self._compute(
+            [make(box, self._most, s, self._owner) for s in self._sources]
+        )
+        self._box = box
+
+    def _over(self, task: Fold) -> list[Any]:
+        go = delayed(run_over, pure=False)
+        return self._compute([go(task, i, s, self._owner) for i, s in enumerate(self._sources)])
+
+    def _compute(self, values: list[Any]) -> list[Any]:
+        futures: list[Any] = self._client.compute(values, retries=_RETRIES)
+        return futures
+
+    def _on(self, task: Task, batches: list[list[int]]) -> list[Any]:
+        given = task if len(batches) <= _COPIES else self._client.submit(same, task, pure=False)
+        lattices = [[self._lattices[part] for part in batch] for batch in batches]
+        futures: list[Any] = self._client.map(
+            run_on, [given] * len(batches), batches, lattices, pure=False, retries=_RETRIES
+        )
+        return futures
+
+    def _dealt(self) -> list[list[int]]:
+        """Put partitions together that one worker holds; again when a worker came or went."""
+        workers = self._client.nthreads()
+        if workers != self._workers:
+            holders = self._client.who_has(self._lattices)
+            keys = [lattice.key for lattice in self._lattices]
+            sizes = self._client.nbytes(keys, summary=False)
+            homes = [next(iter(holders.get(key, ())), "") for key in keys]
+            threads = max(1, sum(workers.values()))
+            self._batches = deal(homes, [sizes.get(key, 0) for key in keys], threads)
+            self._workers = workers
+        return self._batches
+
+    def _results(self, futures: list[Any]) -> Iterator[Partial | Picked]:
+        done: SimpleQueue[Any] = SimpleQueue()
+        try:
+            for future in futures:
+                future.add_done_callback(done.put)
+            waiting = len(futures)
+            while waiting:
+                ready = [done.get()]
+                while not done.empty():
+                    ready.append(done.get())
+                waiting -= len(ready)
+                for results in self._gathered(ready):
+                    yield from results
+        except BaseException:
+            # Nobody waits for what still runs, and what could not be made is tried anew.
+            self._box = None
+            self._client.cancel(futures)
+            raise
+
+    def _gathered(self, ready: list[Any]) -> list[Results]:
+        try:
+            results: list[Results] = self._client.gather(ready)
+        except Exception as error:
+            # What a worker says may hold values of rows; what the system says does not.
+            said = f" ({error})" if isinstance(error, OSError | ImportError) else ""
+            raise PartitionsMissing(
+                f"a Dask worker could not count its partitions: {type(error).__name__}{said}; "
+                "nothing is released, and what was charged stays charged"
+            ) from None
+        return results
+
+
+def deal(homes: Sequence[str], sizes: Sequence[int], threads: int) -> list[list[int]]:
+    """Put the numbers of partitions together, of one home each, in batches of about equal size."""
+    step = max(1, min(_BATCH_BYTES, sum(sizes) // (_BATCHES_PER_THREAD * threads)))
+    batches = []
+    for home in dict.fromkeys(homes):
+        parts = [part for part, other in enumerate(homes) if other == home]
+        held = sum(sizes[part] for part in parts)
+        count = min(len(parts), max(1, round(held / step)))
+        edges = [len(parts) * i // count for i in range(count + 1)]
+        batches += [parts[a:b] for a, b in pairwise(edges)]
+    return batches

@@ -1,0 +1,160 @@
+"""Dask's arrays and data frames as partitions, each with the recipe by which it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Number
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from sfumato.engines.dask_tasks import OWNER, frame_of
+from sfumato.engines.pieces import Piece
+from sfumato.engines.sources import source_of
+
+_ADVICE = "pass a dask.array of two dimensions or a dask.dataframe"
+
+
+@dataclass(frozen=True)
+class DaskTable:
+    """A Dask collection of numeric columns; `owner` names the column of a frame that is none."""
+
+    data: Any
+    n_features: int
+    owner: Any = None
+
+    def parts(self) -> list[Any]:
+        """One delayed value for each partition."""
+        return list(np.ravel(self.data.to_delayed()))
+
+    def gathered(self) -> DaskTable:
+        """The same rows, moved so that all rows of a group lie in one partition."""
+        frame, owner = self.data, self.owner
+        if owner is None or frame.npartitions == 1:
+            return self
+        home = next(name for name in _names() if name not in list(frame.columns))
+        homes = frame[owner].map_partitions(homes_of, frame.npartitions, meta=(home, "int64"))
+        # Pure tasks: what a lost worker held is made again from what the others hold.
+        moved = frame.assign(**{home: homes}).shuffle(on=home, shuffle_method="tasks")
+        return DaskTable(moved.drop(columns=home), self.n_features, owner)
+
+
+def table_of(data: Any, groups: Any) -> DaskTable:  # noqa: ANN401
+    """Check a collection by its declared types and shape, as tables in memory are."""
+    kind = type(data).__name__
+    if not hasattr(data, "to_delayed") or kind not in ("Array", "DataFrame", "Series"):
+        raise TypeError(f"a Dask {kind} was passed; {_ADVICE}")
+    if kind == "Array":
+        return _array(data, groups)
+    if data.ndim != 2:
+        raise ValueError(f"Expected 2D array, got 1D array instead: {_ADVICE}")
+    names = list(data.columns)
+    if groups is not None and not (isinstance(groups, str | int) and groups in names):
+        raise ValueError(
+            f"groups of a Dask data frame must name one of its columns, which are {names}"
+        )
+    if names.count(groups) > 1:
+        raise ValueError(f"{names.count(groups)} columns are named {groups!r}")
+    return DaskTable(data, _checked_width(data, groups), groups)
+
+
+def _array(array: Any, groups: Any) -> DaskTable:  # noqa: ANN401
+    if array.ndim == 2 and array.shape[1] != array.shape[1]:
+        raise ValueError("the number of columns of a Dask array must be known")
+    width = array.shape[1] if array.ndim == 2 else 1
+    source_of(np.empty((0, width)[: array.ndim] or (), dtype=array.dtype))
+    array = array.rechunk({1: -1})
+    if groups is None:
+        return DaskTable(array, width)
+    return DaskTable(*_with_owner(array, groups, width))
+
+
+def _with_owner(array: Any, groups: Any, width: int) -> tuple[Any, int, str]:  # noqa: ANN401
+    import dask.array
+    import dask.dataframe
+
+    lengths = array.chunks[0]
+    if any(length != length for length in lengths):
+        raise ValueError("groups need an array of known length; use .compute_chunk_sizes()")
+    if isinstance(groups, str | bytes) or getattr(groups, "shape", None) != (sum(lengths),):
+        raise ValueError("groups of a Dask array must be an array with one label per row")
+    labels = dask.array.asarray(groups).rechunk((lengths,))
+    columns = list(map(str, range(width)))
+    frame = dask.dataframe.from_dask_array(array, columns=columns)
+    owners = dask.dataframe.from_dask_array(labels, columns=OWNER)
+    return frame.assign(**{OWNER: owners}), width, OWNER
+
+
+def frame_of_pieces(pieces: list[Piece], width: int) -> Any:  # noqa: ANN401
+    """A data frame of the features of files, and of the texts that say whose rows are whose."""
+    import dask.dataframe
+    import pandas
+
+    kinds = {**{str(i): "float64" for i in range(width)}, OWNER: "object"}
+    empty = pandas.DataFrame({name: pandas.Series([], dtype=kind) for name, kind in kinds.items()})
+    return dask.dataframe.from_map(frame_of, pieces, meta=empty)
+
+
+def _checked_width(frame: Any, owner: Any) -> int:  # noqa: ANN401
+    import pandas
+
+    kinds = [kind for name, kind in zip(frame.columns, frame.dtypes, strict=True) if name != owner]
+    empty = {i: pandas.Series([], dtype=kind) for i, kind in enumerate(kinds)}
+    return source_of(pandas.DataFrame(empty)).n_features
+
+
+def homes_of(labels: Any, parts: int) -> Any:  # noqa: ANN401
+    """The partition in which the rows of each label are gathered; a pandas Series like `labels`."""
+    import pandas
+
+    values = labels.astype("int64") if labels.dtype.kind in "mM" else labels
+    homes = [_home(label, parts) for label in values.tolist()]
+    return pandas.Series(homes, index=labels.index, dtype="int64")
+
+
+def _home(label: Any, parts: int) -> int:  # noqa: ANN401
+    """Where labels that count as equal come together, in whatever process and type they are.
+
+    Rows without a label are one group. Labels for which that is not known stay together as well.
+    """
+    try:
+        if label is None or label != label:
+            return 0
+        if isinstance(label, str):
+            return crc32(label.encode("utf-8", "surrogatepass")) % parts
+        # Equal numbers have equal hashes, and those are the same in every process.
+        return hash(label) % parts if isinstance(label, Number) else 0
+    except Exception:
+        return 0
+
+
+def _names() -> Iterator[str]:
+    name = "home"
+    while True:
+        yield name
+        name += "_"
+
+
+def outside_keys(data: Any) -> set[Any]:  # noqa: ANN401
+    """What the recipe of a collection takes as given, because the scheduler has it."""
+    graph = dict(data.__dask_graph__())
+    futures = {node.key for node in graph.values() if hasattr(node, "add_done_callback")}
+    named = {key for node in graph.values() for key in getattr(node, "dependencies", ())}
+    return futures | (named - set(graph))
+
+
+def without_recipe(keys: set[Any], dask_scheduler: Any = None) -> bool:  # noqa: ANN401
+    """Whether any of these, or what they were made of, cannot be made again. Runs there."""
+    stack = [dask_scheduler.tasks[key] for key in keys if key in dask_scheduler.tasks]
+    if len(stack) < len(keys):
+        return True
+    seen = set(stack)
+    while stack:
+        task = stack.pop()
+        if task.run_spec is None:
+            return True
+        stack += [other for other in task.dependencies if other not in seen]
+        seen.update(task.dependencies)
+    return False

@@ -1,0 +1,118 @@
+"""What Dask's workers run. It travels with questions, and knows neither noise nor budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.box import Floats, Lattice
+from sfumato.engines.base import Scale
+from sfumato.engines.pieces import Piece
+from sfumato.engines.sources import Frame, source_of
+from sfumato.engines.tasks import Fold, Partial, Pick, Picked, counted
+
+Task = Fold | Pick
+Results = list[Partial | Picked]
+
+OWNER = "owner"
+"""The column that says whose rows are whose, where we name it."""
+
+# Cells that a kernel sees at a time, so that its buffers stay small.
+_SPAN_CELLS = 2**18
+
+
+def lattice_of(
+    scale: Scale,
+    most: int | None,
+    source: Any,  # noqa: ANN401
+    owner: str | None,
+) -> Lattice:
+    """Put a partition on the lattice: the rows that count, a quarter of their size as float64."""
+    blocks, labels = _opened(source, scale.n_features, owner)
+    found = [np.empty((0, scale.n_features), dtype=np.int16)]
+    found += [rows.copy() for rows in counted(scale, most, blocks, labels, None)]
+    return np.concatenate(found)
+
+
+def run_on(task: Task, parts: Sequence[int], lattices: Sequence[Lattice]) -> Results:
+    """Run a task on partitions that are on the lattice already."""
+    if isinstance(task, Pick):
+        return [task.on(n, _spans(rows)) for n, rows in zip(parts, lattices, strict=True)]
+    whole = task.on(parts[0], chain.from_iterable(map(_spans, lattices)))
+    return [Partial(tuple(parts), whole.state)]
+
+
+def run_over(
+    task: Fold,
+    part: int,
+    source: Any,  # noqa: ANN401
+    owner: str | None,
+) -> Results:
+    """Run a task on a partition as it is read."""
+    blocks, labels = _opened(source, task.scale.n_features, owner)
+    return [task.over(part, blocks, labels)]
+
+
+def same(task: Task) -> Task:
+    """Return a task as it is: what is made by a call can be made again when it is lost."""
+    return task
+
+
+def floats_of(block: Any, width: int) -> NDArray[Any]:  # noqa: ANN401
+    """The numbers of a block; NaN for cells that are none, whatever type the block says it has."""
+    try:
+        values = _frame(block).read(0, len(block))
+    except (TypeError, ValueError):
+        values = _careful(block)
+    if values.shape[1] != width:
+        raise ValueError(f"a partition has not the {width} columns that were declared")
+    return values
+
+
+def _frame(block: Any) -> Frame:  # noqa: ANN401
+    source = source_of(block)
+    if isinstance(source, Frame):
+        return source
+    raise TypeError("a partition must be a table in memory")
+
+
+def _careful(block: Any) -> Floats:  # noqa: ANN401
+    import pandas
+
+    frame = pandas.DataFrame(block)
+    columns = [pandas.to_numeric(frame.iloc[:, i], errors="coerce") for i in range(frame.shape[1])]
+    numbers = [c.to_numpy(dtype=np.float64, na_value=np.nan) for c in columns]
+    return np.column_stack([np.empty((len(frame), 0)), *numbers])
+
+
+def frame_of(piece: Piece) -> Any:  # noqa: ANN401
+    """Read a piece of a file as a data frame, with whose rows are whose in its last column."""
+    import pandas
+
+    width = len(piece.positions)
+    values = np.concatenate([np.empty((0, width)), *piece.blocks()])
+    frame = pandas.DataFrame(values, columns=list(map(str, range(width))))
+    labels = [label for block in piece.labels() for label in block]
+    frame[OWNER] = pandas.Series(labels, dtype=object)
+    return frame
+
+
+def _opened(
+    source: Any,  # noqa: ANN401
+    width: int,
+    owner: str | None,
+) -> tuple[Iterable[NDArray[Any]], Any]:
+    if isinstance(source, Piece):
+        return source.blocks(), None
+    if owner is None:
+        return [floats_of(source, width)], None
+    return [floats_of(source.drop(columns=owner), width)], source[owner]
+
+
+def _spans(rows: Lattice) -> Iterator[Lattice]:
+    step = max(1, _SPAN_CELLS // rows.shape[1])
+    return (rows[start : start + step] for start in range(0, len(rows), step))
