@@ -15,11 +15,14 @@ from sfumato.budget import Caps, Ledger, Overspent, Share
 from sfumato.curator.curator import Curator
 from sfumato.curator.noise import NoNoise, ReplayedNoise, SecureNoise
 from sfumato.curator.questions import MAX_NUMBERS, Counts, Farther, Grid, Nearest, Totals
+from sfumato.curator.scores import Swaps
 from sfumato.engines.array import ArrayRows
 from tests.laws.harness import (
     BOX,
     CENTERS,
+    HALVES,
     QUESTIONS_UNDER_LAW,
+    SLANT,
     blobs,
     curator_of,
     without_noise,
@@ -68,6 +71,9 @@ def asks(curator, account):
         lambda: curator.sums(Grid(2, 2), share=pure, joint=True),
         lambda: curator.sums(CELLS, share=pure, joint=True, radius=(9, 8, 7, 6)),
         lambda: curator.first_below(Farther(CELLS, (5, 6)), 3, share=pure),
+        lambda: curator.counts(HALVES, share=pure),
+        lambda: curator.sums(SLANT, share=pure, joint=True),
+        lambda: curator.choose(Swaps(CENTERS, CENTERS), share=pure, law="permute_and_flip"),
     ]
 
 

@@ -12,7 +12,7 @@ from sfumato.box import REACH
 from sfumato.budget import Caps
 from sfumato.curator.curator import Curator
 from sfumato.curator.noise import ReplayedNoise
-from sfumato.curator.scores import SCORES, Cost
+from sfumato.curator.scores import SCORES, Cost, Swaps
 from sfumato.curator.select import log_probabilities
 from sfumato.curator.selection import Selection
 from sfumato.engines.kernels_cost import LIMB, candidate_costs
@@ -23,7 +23,7 @@ row = st.tuples(coordinate, coordinate)
 CANDIDATES = np.array(
     [[[0, 0], [500, -700]], [[REACH, REACH], [REACH, REACH]], [[-REACH, 3], [-REACH, -REACH]]]
 )
-SCORES_UNDER_LAW = {"cost": Cost(CANDIDATES)}
+SCORES_UNDER_LAW = {"cost": Cost(CANDIDATES), "swaps": Swaps(CANDIDATES[0], CANDIDATES[1])}
 
 
 def scores(score, rows):

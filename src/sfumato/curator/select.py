@@ -26,7 +26,7 @@ Gaps = NDArray[Any]
 CHOICE_BAND = 2.0**-47
 FLIP_BAND = 2.0**-47
 
-_FAR = Fraction(4096)
+_FAR = 4096
 _TAME = Fraction(2) ** 500
 _SPARE_BITS = 64
 
@@ -103,7 +103,9 @@ def _first_best(gaps: Gaps) -> int:
 def _exponents(gaps: Gaps, rate: Fraction) -> Floats:
     """Return rate * gap with relative error below 2^-51; anything beyond _FAR may read _FAR."""
     if gaps.dtype == np.object_ or not 1 / _TAME < rate < _TAME:
-        return np.array([float(min(rate * int(gap), _FAR)) for gap in gaps])
+        # A quotient of Python integers is rounded once, whatever their size.
+        above, below = rate.numerator, rate.denominator
+        return np.array([min(above * int(gap), _FAR * below) / below for gap in gaps])
     return gaps.astype(np.float64) * float(rate)
 
 
