@@ -21,7 +21,10 @@ files = pytest.mark.parametrize("path", FILES, ids=ids)
 TRAVELLERS = {
     "curator/questions.py",
     "curator/cells.py",
+    "curator/cubes.py",
+    "curator/through.py",
     "curator/farther.py",
+    "curator/cover_questions.py",
     "curator/scores.py",
     "curator/projection.py",
     "curator/moment_questions.py",
@@ -31,8 +34,9 @@ TRAVELLERS = {
 SENSITIVE = {
     "questions": ("Counts", "Totals"),
     "farther": ("Farther",),
-    "scores": ("Cost",),
+    "scores": ("Cost", "Swaps"),
     "projection": ("Projection",),
+    "cover_questions": ("Grids",),
     "moment_questions": ("Squares", "Products"),
     "tree_questions": ("Branches",),
     "rulers": ("Histogram",),
@@ -42,6 +46,7 @@ VERBS = {
     "views": "Views",
     "moments": "Moments",
     "thresholds": "Thresholds",
+    "covers": "Covers",
     "trees": "Trees",
     "bounds": "Survey",
 }
@@ -90,6 +95,7 @@ ALLOWED = {
     "methods": {
         "box",
         "budget",
+        "curator.cover_questions",
         "curator.curator",
         "curator.moment_questions",
         "curator.projection",
@@ -175,7 +181,7 @@ def test_questions_state_their_sensitivity_and_mechanisms_their_guarantee():
     for file, names in SENSITIVE.items():
         for name in names:
             assert "Sensitivity:" in ast.get_docstring(classes(f"curator/{file}.py")[name]), name
-    mechanisms = ("mechanisms", "knorm", "selection", "crossing", "splits", "vault")
+    mechanisms = ("mechanisms", "knorm", "selection", "crossing", "splits", "cover_law", "vault")
     for file in (*mechanisms, "local_rows", "local_noise", "local_mixture"):
         for name, node in classes(f"curator/{file}.py").items():
             assert "Guarantee:" in ast.get_docstring(node), name
@@ -205,6 +211,9 @@ def test_every_question_and_sampler_has_a_proof_page():
         "local-mechanisms",
         "local-nd-laplace",
         "cost",
+        "cubes",
+        "swaps",
+        "through",
         "block-means",
         "view",
         "moments",

@@ -10,6 +10,7 @@ from sfumato.box import REACH, Ints
 from sfumato.budget import Account, Caps, Share
 from sfumato.curator import blocks as block_work
 from sfumato.curator.answers import Answer, CellTotals, Tree
+from sfumato.curator.covers import Covers
 from sfumato.curator.moments import Moments
 from sfumato.curator.parts import Part, counts_part, joint_part, sums_part
 from sfumato.curator.questions import (
@@ -33,7 +34,7 @@ from sfumato.engines.base import Rows
 __all__ = ["Answer", "CellTotals", "Curator", "Tree"]
 
 
-class Curator(Trees, Thresholds, Moments, Views):
+class Curator(Trees, Thresholds, Moments, Covers, Views):
     """Answers questions about the rows of one dataset until its budget is used up.
 
     Parameters

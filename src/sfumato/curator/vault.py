@@ -7,6 +7,8 @@ from typing import Any, NoReturn, Self, TypeVar
 
 from sfumato.box import Box, Ints, NanPolicy
 from sfumato.budget import Entry, Ledger, Share
+from sfumato.curator.cover_law import Covering
+from sfumato.curator.cover_state import Cover
 from sfumato.curator.crossing import Crossing
 from sfumato.curator.mechanisms import Mechanism
 from sfumato.curator.noise import Noise, SecureNoise
@@ -26,8 +28,8 @@ class Vault:
     """One dataset with its bounds, its budget and its noise; see `Curator`.
 
     Guarantee: rows are reached through `_pay` alone, which charges first. Noise is drawn through
-    `_perturb`, `_select`, `_splits` and `_cross` alone, for laws whose scales were fixed before the
-    rows were read.
+    `_perturb`, `_select`, `_splits`, `_cross` and `_cover` alone, for laws whose scales were fixed
+    before the rows were read.
     """
 
     def __init__(
@@ -109,3 +111,6 @@ class Vault:
 
     def _cross(self, crossing: Crossing, counts: Ints) -> int:
         return crossing.draw(self.__noise, counts)
+
+    def _cover(self, law: Covering, cover: Cover) -> Ints:
+        return law.draw(self.__noise, cover)
