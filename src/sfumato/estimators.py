@@ -19,8 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sfumato.box import Floats, Ints, NanPolicy
 from sfumato.budget import Ledger
 from sfumato.curator.curator import Curator
-from sfumato.engines.files import layout_of
-from sfumato.engines.opening import split_groups
+from sfumato.engines.opening import is_elsewhere, names_of, split_groups
 from sfumato.methods import Method, Task
 from sfumato.methods.asking import clusters_of, method_of
 from sfumato.opening import Bounded, Unbounded, open_rows
@@ -110,7 +109,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         self.random_state = random_state
 
     def fit(self, X: Any, y: None = None, *, groups: Any = None) -> Self:  # noqa: ANN401
-        """Find private centres of `X`: an array, a data frame, a path, or a `Curator`.
+        """Find private centres of `X`: an array, a data frame, files, or a `Curator`.
 
         Rows given directly open a budget of their own, used up by this fit. A `Curator` keeps one
         budget across many fits, of which this one takes (epsilon, delta).
@@ -118,7 +117,9 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), data frame, path or Curator
-            The rows. NaN and infinite cells follow the `nan` policy.
+            The rows. NaN and infinite cells follow the `nan` policy. A path may be a folder, a
+            pattern or a list of paths; a data frame or array may be one of Dask, a data frame also
+            one of Spark.
         y : None
             Ignored.
         groups : array-like of shape (n_samples,) or column name, optional
@@ -223,13 +224,13 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             max_rows_per_group=self.max_rows_per_group,
         )
         self.n_features_in_ = opened.n_features
-        X, groups = split_groups(X, groups)
-        if isinstance(X, str | os.PathLike):
-            names = layout_of(X, groups=groups).given_names
+        if is_elsewhere(X):
+            names = names_of(X, groups)
+            self.__dict__.pop("feature_names_in_", None)
             if names is not None:
                 self.feature_names_in_ = np.array(names, dtype=object)
         elif not isinstance(X, Curator):
-            validate_data(self, X, skip_check_array=True)
+            validate_data(self, split_groups(X, groups)[0], skip_check_array=True)
         return opened
 
     def _distances(self, X: Any) -> Iterator[Floats]:  # noqa: ANN401

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from sfumato.box import Box, Floats
 from sfumato.curator.curator import Curator
+from sfumato.engines.opening import is_elsewhere
 
 _BLOCK = 65_536
 
@@ -24,5 +24,5 @@ def squared_distances(X: Any, centers: Floats, box: Box) -> Iterator[Floats]:  #
 
 def check_own_rows(X: Any) -> None:  # noqa: ANN401
     """Refuse to label rows that the caller has not brought."""
-    if isinstance(X, Curator | str | os.PathLike):
+    if isinstance(X, Curator) or is_elsewhere(X):
         raise TypeError("labels and distances are for rows that the caller brings: pass an array")

@@ -123,7 +123,7 @@ def test_the_default_method_is_the_estimators():
     ("words", "said"),
     [
         (["gone.csv", "--bounds", "0,1"], "no such file: gone.csv"),
-        ([".", "--bounds", "0,1"], "is a directory"),
+        ([".", "--bounds", "0,1"], "has other columns than"),
         (["people.csv"], "bounds are required"),
         (["people.csv", "--bounds", "0"], "two numbers LOW,HIGH"),
         (["people.csv", "--bounds", "0,1,2"], "two numbers LOW,HIGH"),

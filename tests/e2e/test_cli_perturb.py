@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.curator.randomizer import Randomizer
-from sfumato.engines import carrying, delimited, parquet
+from sfumato.engines import carrying, delimited, tables
 from tests.e2e.cli import BOUNDS, assert_refused, files, run
 
 # So little noise that a report is its row, up to a few lattice steps of 100 / 65534.
@@ -226,7 +226,8 @@ def test_holds_one_block_at_a_time(people, monkeypatch, source, target):
     """Memory is flat: a block is read, perturbed and written before the next one is read."""
     pq.write_table(pa.table({"age": people[:, 0], "hours": people[:, 1]}), "people.parquet")
     monkeypatch.setattr(delimited, "_CHARACTERS", 1000)
-    monkeypatch.setattr(parquet, "_ROWS", 80)
+    monkeypatch.setattr(tables, "_BLOCK_CELLS", 160)
+    monkeypatch.setattr(tables, "_FEWEST", 1)
     events = []
 
     def spy(home, name, note):

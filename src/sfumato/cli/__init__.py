@@ -75,7 +75,7 @@ def check(
 
 @app.command()
 def fit(  # noqa: PLR0913  (a command line is its signature)
-    data: o.Data,
+    data: o.Files,
     k: o.FitK,
     epsilon: o.Epsilon,
     output: o.Out,
@@ -91,13 +91,17 @@ def fit(  # noqa: PLR0913  (a command line is its signature)
     max_rows_per_group: o.MaxRows = 1,
     on_bad_row: o.OnBadRow = o.BadRow.REFUSE,
     random_state: o.RandomState = None,
+    engine: o.EngineOption = o.EngineName.AUTO,
+    workers: o.Workers = None,
+    scheduler: o.Scheduler = None,
     as_json: o.Json = False,
 ) -> None:
-    """Find private centres of the rows of a file. Writes a model with its receipt."""
+    """Find private centres of the rows of files. Writes a model with its receipt."""
+    from sfumato.cli.engine import Where
     from sfumato.cli.fit import Request, run
 
     request = Request(
-        data=data,
+        data=tuple(data),
         output=output,
         k=k,
         epsilon=epsilon,
@@ -113,6 +117,7 @@ def fit(  # noqa: PLR0913  (a command line is its signature)
         max_rows_per_group=max_rows_per_group,
         refuse=on_bad_row is o.BadRow.REFUSE,
         random_state=random_state,
+        where=Where(engine.value, workers, scheduler),
     )
     run(request, as_json=as_json)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from sfumato.cli.bounds import box_of
@@ -9,7 +10,9 @@ from sfumato.cli.columns import columns_asked, header_asked
 from sfumato.cli.running import WRONG_INPUT, print_json, progress
 from sfumato.cli.show import console, print_report
 from sfumato.engines.checking import FileReport, check_file
+from sfumato.engines.delimited import Delimited
 from sfumato.engines.files import layout_of
+from sfumato.engines.several import tables_of
 from sfumato.engines.tables import Layout
 
 
@@ -34,15 +37,20 @@ def run(
     return 0 if report.clean else WRONG_INPUT
 
 
-def check_rows(data: Path, layout: Layout) -> None:
-    """Refuse a file with cells or rows that are not as they should be, before anything is spent."""
-    with progress(f"checking {data.name}") as on_rows:
-        report = check_file(layout, on_rows=on_rows)
-    if not report.clean:
-        raise ValueError(refusal(data, report))
+def check_rows(layout: Layout) -> None:
+    """Refuse files with cells or rows that are not as they should be, before anything is spent."""
+    for table in tables_of(layout.table):
+        # Other formats declare their types: a cell is a number or missing.
+        if not isinstance(table, Delimited):
+            continue
+        file = table.file
+        with progress(f"checking {file.name}") as on_rows:
+            report = check_file(replace(layout, table=table), on_rows=on_rows)
+        if not report.clean:
+            raise ValueError(refusal(str(file), report))
 
 
-def refusal(data: Path, report: FileReport) -> str:
+def refusal(data: str, report: FileReport) -> str:
     """Say in one line why a file is not fitted, and what would work."""
     wrong = [column.name for column in report.columns if column.text]
     found = []

@@ -9,8 +9,9 @@ from sfumato.box import NanPolicy
 from sfumato.cli.bounds import box_of
 from sfumato.cli.check import check_rows
 from sfumato.cli.columns import check_groups, columns_asked, header_asked
+from sfumato.cli.engine import Where, fit_on
 from sfumato.cli.paths import check_output
-from sfumato.cli.running import print_json, progress
+from sfumato.cli.running import passes, print_json
 from sfumato.cli.show import console, print_centers, print_receipt, shown
 from sfumato.engines.files import TableFile, layout_of
 from sfumato.engines.tables import Layout
@@ -24,7 +25,7 @@ from sfumato.parameters import check_delta, check_epsilon, check_whole
 class Request:
     """Everything that was asked for on the command line."""
 
-    data: Path
+    data: tuple[str, ...]
     output: Path
     k: str
     epsilon: float
@@ -40,6 +41,12 @@ class Request:
     max_rows_per_group: int
     refuse: bool
     random_state: int | None
+    where: Where
+
+    @property
+    def title(self) -> str:
+        """The data, in a word."""
+        return Path(self.data[0]).name if len(self.data) == 1 else f"{len(self.data)} files"
 
     @property
     def n_clusters(self) -> int | str:
@@ -47,7 +54,7 @@ class Request:
         return int(self.k) if self.k.lstrip("+-").isdecimal() else self.k
 
     def file(self) -> TableFile:
-        """The file and the columns of it that are read."""
+        """The files and the columns of them that are read."""
         return TableFile(self.data, columns_asked(self.columns), header_asked(self.header))
 
 
@@ -56,11 +63,12 @@ def run(request: Request, *, as_json: bool) -> None:
     _check(request)
     file = request.file()
     layout = layout_of(file, groups=request.groups)
+    _check_output(request, *(Path(each.where) for each in layout.table.files if each.local))
     model = _model(request, layout)
     if request.refuse:
-        check_rows(request.data, layout)
-    with progress(f"fitting {request.data.name}"):
-        model.fit(file, groups=request.groups)
+        check_rows(layout)
+    with passes(f"fitting {request.title}"):
+        fit_on(request.where, model, file, groups=request.groups)
     model.save(request.output)
     if as_json:
         print_json({"written_to": str(request.output), **shown(model)})
@@ -68,7 +76,7 @@ def run(request: Request, *, as_json: bool) -> None:
     out = console()
     k = len(model.cluster_centers_)
     centers = "centre" if k == 1 else "centres"
-    out.print(f"{k} private {centers} of {request.data.name}, by {request.method}")
+    out.print(f"{k} private {centers} of {request.title}, by {request.method}")
     print_centers(out, model, layout.titles)
     print_receipt(out, model.receipt_)
     out.print(f"Model written to {request.output}", soft_wrap=True)
@@ -91,7 +99,14 @@ def _check(request: Request) -> None:
         )
     if request.method not in METHODS:
         raise ValueError(f"--method must be one of {', '.join(METHODS)}, got {request.method!r}")
-    check_output(request.output, request.data, *filter(None, [request.bounds_file]))
+    request.where.check()
+    _check_output(request)
+
+
+def _check_output(request: Request, *files: Path) -> None:
+    check_output(request.output, *map(Path, request.data), *files)
+    if request.bounds_file is not None:
+        check_output(request.output, request.bounds_file)
 
 
 def _model(request: Request, layout: Layout) -> PrivateKMeans:

@@ -46,6 +46,41 @@ class BadRow(Enum):
     POLICY = "policy"
 
 
+class EngineName(Enum):
+    """Where the passes over the rows are run."""
+
+    AUTO = "auto"
+    LOCAL = "local"
+    DASK = "dask"
+    SPARK = "spark"
+    COMPSS = "compss"
+
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA…",
+        help="Files of rows: .csv, .tsv (both also .gz), .npy or .parquet. Also a folder, a "
+        "pattern, or an address such as s3://bucket/rows/*.parquet.",
+    ),
+]
+EngineOption = Annotated[
+    EngineName,
+    typer.Option(
+        "--engine", help="Where the rows are read: this machine (auto, local), or a cluster."
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="With a cluster of its own: how many processes to start."),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="A cluster that is running: tcp://host:8786 (Dask), spark://host:7077 (Spark).",
+    ),
+]
 Data = Annotated[
     Path,
     typer.Argument(

@@ -14,7 +14,7 @@ from sfumato.budget import Ledger
 from sfumato.cli.check import check_rows
 from sfumato.cli.columns import check_groups, columns_asked, header_asked
 from sfumato.cli.paths import check_output
-from sfumato.cli.running import print_json, progress
+from sfumato.cli.running import passes, print_json
 from sfumato.cli.show import console, number, print_receipt
 from sfumato.curator.bounds import Survey
 from sfumato.engines.files import TableFile, layout_of
@@ -47,9 +47,9 @@ def run(request: Request, *, as_json: bool) -> None:
     file = TableFile(request.data, columns_asked(request.columns), header_asked(request.header))
     layout = layout_of(file, groups=request.groups)
     if request.refuse:
-        check_rows(request.data, layout)
+        check_rows(layout)
     survey = Survey(file, ledger=Ledger(epsilon), groups=request.groups, max_rows_per_group=most)
-    with progress(f"reading {request.data.name}"):
+    with passes(f"reading {request.data.name}"):
         bought = buy_bounds(survey, epsilon)
     pairs = [list(pair) for pair in zip(bought.lower, bought.upper, strict=True)]
     found = dict(zip(_keys(layout), pairs, strict=True))

@@ -88,3 +88,27 @@ def progress(doing: str) -> Iterator[Callable[[int], None]]:
 
     with Console(stderr=True).status(Text(f"{doing} …")) as status:
         yield lambda rows: status.update(Text(f"{doing} … {rows:,} rows"))
+
+
+@contextmanager
+def passes(doing: str) -> Iterator[None]:
+    """Show on a terminal how far each pass over the rows has come."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+    from sfumato.engines.progress import watch
+
+    text = TextColumn("{task.description}", markup=False)
+    console = Console(stderr=True)
+    with Progress(SpinnerColumn(), text, BarColumn(), console=console, transient=True) as bar:
+        task = bar.add_task(f"{doing} …", total=None)
+
+        def hear(number: int, done: int, total: int) -> None:
+            said = f"{doing}, pass {number}, {done:,} of {total:,} parts"
+            bar.update(task, description=said, completed=done, total=total)
+
+        with watch(hear):
+            yield

@@ -2,32 +2,60 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, cast
 
 from sfumato.engines.array import ArrayRows
 from sfumato.engines.base import Rows
+from sfumato.engines.files import is_path, layout_of, open_file
 
 
 def rows_of(source: Any, *, groups: Any = None, max_rows_per_group: int = 1) -> Rows:  # noqa: ANN401
-    """Open arrays, data frames and paths; what already is an engine's rows is taken as it is."""
+    """Open arrays, data frames, paths and tables of Dask and Spark; rows are taken as they are."""
+    library = _library(source)
+    if library == "dask":
+        from sfumato.engines.dask import open_dask
+
+        return open_dask(source, groups=groups, max_rows_per_group=max_rows_per_group)
+    if library == "pyspark":
+        from sfumato.engines.spark import open_spark
+
+        return open_spark(source, groups=groups, max_rows_per_group=max_rows_per_group)
     if hasattr(source, "fold") and hasattr(source, "split"):
         if groups is not None:
             raise ValueError("groups are declared where the rows are opened, not twice")
         return cast(Rows, source)
-    if isinstance(source, str | os.PathLike):
-        from sfumato.engines.files import open_file
-
+    if is_path(source):
         return open_file(source, groups=groups, max_rows_per_group=max_rows_per_group)
     source, groups = split_groups(source, groups)
     return ArrayRows(source, groups=groups, max_rows_per_group=max_rows_per_group)
 
 
+def is_elsewhere(source: Any) -> bool:  # noqa: ANN401
+    """Whether the rows are not in memory: in files, or on the workers of an engine."""
+    # A rows object says nothing about the names of its columns.
+    known = hasattr(source, "fold") and hasattr(source, "split")
+    return is_path(source) or _library(source) in ("dask", "pyspark") or known
+
+
+def names_of(source: Any, groups: Any) -> tuple[str, ...] | None:  # noqa: ANN401
+    """The names of the features of rows that are elsewhere, if each has a name of its own."""
+    if is_path(source):
+        return layout_of(source, groups=groups).given_names
+    if not hasattr(source, "columns"):
+        return None
+    names = tuple(name for name in source.columns if name != groups)
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def _library(source: object) -> str:
+    return type(source).__module__.partition(".")[0]
+
+
 def split_groups(source: Any, groups: Any) -> tuple[Any, Any]:  # noqa: ANN401
     """Take the column that `groups` names out of a data frame; labels are left as they are."""
-    if not isinstance(groups, str) or isinstance(source, str | os.PathLike):
+    if not isinstance(groups, str):
         return source, groups
-    library = type(source).__module__.partition(".")[0]
+    library = _library(source)
     if library not in ("pandas", "polars", "pyarrow"):
         raise ValueError(
             f"groups={groups!r} names a column, but the data has no column names: "

@@ -69,3 +69,8 @@ class Several:
         """Read one column as text."""
         for table in self.tables:
             yield from table.labels(position)
+
+
+def tables_of(table: Table) -> tuple[Table, ...]:
+    """The tables of all files, each by itself."""
+    return table.tables if isinstance(table, Several) else (table,)
