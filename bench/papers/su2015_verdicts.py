@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -45,22 +45,28 @@ class Claim:
         return Verdict(self.section, self.text, verdict, numbers)
 
 
-CLAIMS: list[Claim] = []
+@dataclass(frozen=True)
+class ClaimList:
+    """The claims of a paper; called with a section and a text it adds one."""
+
+    claims: list[Claim] = field(default_factory=list)
+
+    def __call__(self, section: str, text: str) -> Callable[[Decide], Decide]:
+        """Put a claim on the list, decided by the function below it."""
+
+        def add(decide: Decide) -> Decide:
+            self.claims.append(Claim(section, text, decide))
+            return decide
+
+        return add
+
+    def judge(self, tables: Any) -> list[Verdict]:
+        """Decide every claim on the list."""
+        return [each.judge(tables) for each in self.claims]
 
 
-def claim(section: str, text: str) -> Callable[[Decide], Decide]:
-    """Put a claim on the list, decided by the function below it."""
-
-    def add(decide: Decide) -> Decide:
-        CLAIMS.append(Claim(section, text, decide))
-        return decide
-
-    return add
-
-
-def judge(tables: Any) -> list[Verdict]:
-    """Decide every claim on the list."""
-    return [each.judge(tables) for each in CLAIMS]
+claim = ClaimList()
+CLAIMS, judge = claim.claims, claim.judge
 
 
 def write(path: Path, verdicts: list[Verdict]) -> None:

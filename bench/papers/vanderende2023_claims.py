@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from scipy.stats import spearmanr
 
 from bench.papers.su2015_compare import Found, clearly
 from bench.papers.su2015_runs import Result, Table
-from bench.papers.su2015_verdicts import Claim, Decide, Verdict
+from bench.papers.su2015_verdicts import ClaimList
 from bench.papers.vanderende2023_data import REAL, SOURCES, SYNTHETIC
 from bench.papers.vanderende2023_kinds import CLEAN
 from bench.papers.vanderende2023_points import CLUSTERERS, LABELS
 
 Tables = dict[str, Table]
-CLAIMS: list[Claim] = []
+claim = ClaimList()
+CLAIMS, judge = claim.claims, claim.judge
 RISE = 0.8
-
-
-def claim(section: str, text: str) -> Callable[[Decide], Decide]:
-    """Put a claim on the list, decided by the function below it."""
-
-    def add(decide: Decide) -> Decide:
-        CLAIMS.append(Claim(section, text, decide))
-        return decide
-
-    return add
-
-
-def judge(tables: Tables) -> list[Verdict]:
-    """Decide every claim on the list."""
-    return [each.judge(tables) for each in CLAIMS]
 
 
 def along(table: Table, name: str, method: str) -> dict[float, Result]:
