@@ -1,0 +1,132 @@
+"""One pure task for every partition, wherever Spark's executors hold it."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark import StorageLevel
+
+from sfumato.box import Box
+from sfumato.engines.base import Scale
+from sfumato.engines.parts import PartitionsMissing
+from sfumato.engines.spark_tasks import (
+    LATTICE,
+    NUMBERS,
+    SENT,
+    OnBatches,
+    Source,
+    adding,
+    received,
+    running,
+    snapping,
+)
+from sfumato.engines.tasks import Fold, Partial, Pick, Picked
+
+# What the driver receives in one pass. States that are larger together are added up on the way.
+_RECEIVED_BYTES = 2**24
+
+
+class SparkEngine:
+    """Partitions that Spark puts on the lattice once, keeps, and makes again when lost.
+
+    Spark may cut a frame differently each time it is read, for example when an executor has come
+    or gone. So the lattice is dealt out to `n_parts` partitions, a number that is fixed here;
+    unless `fixed` says that the frame has exactly those whenever it is read.
+    """
+
+    def __init__(
+        self,
+        frame: Any,  # noqa: ANN401
+        source: Source,
+        n_parts: int,
+        *,
+        fixed: bool = False,
+        max_rows_per_group: int | None = None,
+        keep: bool = True,
+    ) -> None:
+        self._frame = frame
+        self._source = source
+        self._n_parts = n_parts
+        self._fixed = fixed
+        self._most = max_rows_per_group
+        self._keep = keep
+        self._box: Box | None = None
+        self._kept: list[Any] = []
+        weakref.finalize(self, _let_go, self._kept).atexit = False
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self._source.n_features
+
+    @property
+    def n_parts(self) -> int:
+        """Number of partitions."""
+        return self._n_parts
+
+    @property
+    def max_rows_per_group(self) -> int | None:
+        """Rows that one group can have, or None where every row stands for itself."""
+        return self._most
+
+    def run(self, task: Fold | Pick) -> Iterator[Partial | Picked]:
+        """Yield what the task returns for every partition, when all are done."""
+        lattice = self._lattice(task.scale if isinstance(task, Fold) else task.box)
+        sent = mapped(lattice, running(task, self.n_features), SENT)
+        if isinstance(task, Fold):
+            size = task.kernel.empty().size
+            if 8 * size * self._n_parts > _RECEIVED_BYTES:
+                places = min(self._n_parts, -(-size // NUMBERS))
+                sent = mapped(sent.repartitionById(places, sent.place % places), adding(), SENT)
+        return received(task, collected(sent).to_batches())
+
+    def close(self) -> None:
+        """Let go of the lattice that the executors keep."""
+        self._box = None
+        _let_go(self._kept)
+
+    def _lattice(self, scale: Scale) -> Any:  # noqa: ANN401
+        if self._box is not None and scale == self._box:
+            return self._kept[0]
+        snap = snapping(self._source, scale, self._most, self._n_parts)
+        lattice = mapped(self._frame, snap, LATTICE)
+        if not self._fixed:
+            lattice = lattice.repartitionById(self._n_parts, "part")
+        # A ruler is laid on the rows once.
+        if self._keep and isinstance(scale, Box):
+            self.close()
+            self._kept.append(lattice.persist(StorageLevel.MEMORY_AND_DISK))
+            self._box = scale
+        return lattice
+
+
+def mapped(frame: Any, work: OnBatches, schema: str) -> Any:  # noqa: ANN401
+    """Let Spark call `work` on the batches of every partition."""
+    with warnings.catch_warnings():
+        # Spark speaks of pandas here, which Arrow batches do without.
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
+        return frame.mapInArrow(work, schema)
+
+
+def collected(frame: Any) -> Any:  # noqa: ANN401
+    """Bring a small table here."""
+    try:
+        return frame.toArrow()
+    except Exception as error:
+        # What a worker says may hold values of rows.
+        raise PartitionsMissing(
+            f"Spark could not count all partitions: {type(error).__name__}; nothing is released, "
+            "and what was charged stays charged"
+        ) from None
+
+
+def _let_go(kept: list[Any]) -> None:
+    while kept:
+        try:
+            kept.pop().unpersist()
+        # The session may have ended, and what it kept with it.
+        except Exception:
+            continue
