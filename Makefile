@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint test-long bench clean
+.PHONY: demo test lint test-long engines bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -20,7 +20,7 @@ demo: $(VENV)/.demo
 	$(BIN)/sfumato demo
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto -m "not long"
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not long and not engines"
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -29,6 +29,9 @@ lint: $(VENV)/.test
 
 test-long: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto -m long
+
+engines: $(VENV)/.test
+	$(BIN)/python -m pytest -m engines
 
 clean:
 	rm -rf $(VENV)

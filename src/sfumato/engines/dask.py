@@ -84,10 +84,11 @@ def open_dask_files(
     """
     layout = layout_of(paths, columns=columns, groups=groups, header=header)
     with connected(workers, scheduler) as client:
-        yield _files(client, layout, max_rows_per_group)
+        yield files_on(client, layout, max_rows_per_group)
 
 
-def _files(client: Any, layout: Layout, most: int) -> Rows:  # noqa: ANN401
+def files_on(client: Any, layout: Layout, most: int = 1) -> Rows:  # noqa: ANN401
+    """Open files on the workers of a client."""
     width = len(layout.positions)
     threads = max(1, sum(client.nthreads().values()))
     cells = layout.table.about_rows() * width // (_PIECES_PER_THREAD * threads)

@@ -12,8 +12,12 @@ from sfumato.engines.working import allowed_threads
 
 _CRITICAL = 50
 
-# Workers report how they spend their time to a page that nobody opens.
-_QUIET = {"distributed.worker.profile.enabled": False}
+# Pages about the cluster would be open to every user of the machine; nobody needs what they say.
+_QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+}
 
 
 def current_client() -> Any:  # noqa: ANN401
@@ -54,7 +58,8 @@ def connected(workers: int | None = None, scheduler: str | None = None) -> Itera
             processes=True,
             # A row's value may stand in the report of an error.
             silence_logs=_CRITICAL,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
             security=True,
         ) as cluster,
         Client(cluster, set_as_default=False) as client,

@@ -63,8 +63,8 @@ def table_of(data: Any, groups: Any) -> DaskTable:  # noqa: ANN401
 def _array(array: Any, groups: Any) -> DaskTable:  # noqa: ANN401
     if array.ndim == 2 and array.shape[1] != array.shape[1]:
         raise ValueError("the number of columns of a Dask array must be known")
-    width = array.shape[1] if array.ndim == 2 else 1
-    source_of(np.empty((0, width)[: array.ndim] or (), dtype=array.dtype))
+    width = array.shape[1] if array.ndim == 2 else 0
+    source_of(np.empty((0, width) if array.ndim == 2 else (0,) * array.ndim, dtype=array.dtype))
     array = array.rechunk({1: -1})
     if groups is None:
         return DaskTable(array, width)

@@ -1,0 +1,267 @@
+"""Dask: every method to the same bits on a real cluster, whatever the partitions."""
+
+from decimal import Decimal
+from zlib import crc32
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+from sfumato.curator.questions import Counts, Grid
+from sfumato.curator.rulers import Histogram, Octaves
+from sfumato.engines.array import ArrayRows
+from sfumato.engines.dask import files_on, open_dask
+from sfumato.engines.dask_engine import DaskEngine, deal
+from sfumato.engines.dask_tables import homes_of
+from sfumato.engines.files import layout_of, open_file
+from sfumato.engines.parts import PartedRows, PartitionsMissing
+from sfumato.engines.progress import watch
+from sfumato.methods import METHODS
+from tests.engines import probes
+from tests.engines.same import check_same, random_cuts, run_of
+from tests.laws.harness import BOX, blobs, curator_of, run
+
+pytestmark = pytest.mark.xdist_group("dask")
+
+ROWS = blobs()
+LABELS = np.arange(len(ROWS)) % 90
+
+
+def array_of(rows, rng):
+    chunks = random_cuts(rng, len(rows), int(rng.integers(2, 7)))
+    return da.from_array(rows, chunks=(chunks, (1, 1)))
+
+
+def frame_of(frame, rng):
+    cuts = random_cuts(rng, len(frame), int(rng.integers(2, 7)))
+    ends = np.cumsum(cuts)
+    parts = [frame.iloc[end - cut : end] for cut, end in zip(cuts, ends, strict=True)]
+    return dd.from_delayed([dask.delayed(part) for part in parts], meta=frame.iloc[:0])
+
+
+def parquet_of(frame, folder, rng):
+    for i, part in enumerate(np.array_split(np.arange(len(frame)), int(rng.integers(2, 4)))):
+        size = int(rng.integers(20, 200))
+        frame.iloc[part].to_parquet(folder / f"{i}.parquet", row_group_size=size, index=False)
+    return layout_of(folder)
+
+
+def open_as(kind, rng, client, folder):
+    frame = pd.DataFrame(ROWS, columns=["a", "b"])
+    if kind == "array":
+        return open_dask(array_of(ROWS, rng), client=client)
+    if kind == "frame":
+        return open_dask(frame_of(frame, rng), client=client)
+    return files_on(client, parquet_of(frame, folder, rng))
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "parquet"])
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_gives_the_same_bits(method, kind, dask_client, tmp_path):
+    rng = np.random.default_rng(crc32(f"{method} {kind}".encode()))
+    rows = open_as(kind, rng, dask_client, tmp_path)
+    check_same(run_of(ArrayRows(ROWS), method), run_of(rows, method))
+
+
+@pytest.mark.parametrize("method", ["auto", "dplloyd", "pgkm"])
+@pytest.mark.parametrize("most", [1, 3])
+def test_groups_are_gathered_in_one_partition(method, most, dask_client):
+    labels = [None if x == 7 else float("nan") if x == 8 else f"p{x}" for x in LABELS]
+    frame = pd.DataFrame({"a": ROWS[:, 0], "who": labels, "b": ROWS[:, 1]})
+    local = ArrayRows(ROWS, groups=frame["who"], max_rows_per_group=most)
+    cut = frame_of(frame.sample(frac=1, random_state=most), np.random.default_rng(most))
+    far = open_dask(cut, groups="who", max_rows_per_group=most, client=dask_client)
+    assert far.max_rows_per_group == most
+    check_same(run_of(local, method), run_of(far, method))
+
+
+def test_labels_beside_an_array_and_in_files(dask_client, tmp_path):
+    local = run_of(ArrayRows(ROWS, groups=LABELS, max_rows_per_group=2), "dplloyd")
+    array = da.from_array(ROWS, chunks=(90, 2))
+    beside = open_dask(array, groups=LABELS, max_rows_per_group=2, client=dask_client)
+    check_same(local, run_of(beside, "dplloyd"))
+    path = tmp_path / "rows.csv"
+    frame = pd.DataFrame(ROWS).assign(who=[f"p{x}" for x in LABELS])
+    frame.to_csv(path, index=False, header=["a", "b", "who"])
+    texts = files_on(dask_client, layout_of([path], groups="who"), 2)
+    check_same(local, run_of(texts, "dplloyd"))
+
+
+def test_pieces_of_a_text_file(dask_client, tmp_path, monkeypatch):
+    monkeypatch.setattr("sfumato.engines.dask._LEAST_CELLS", 100)
+    path = tmp_path / "rows.csv"
+    pd.DataFrame(ROWS, columns=["a", "b"]).to_csv(path, index=False)
+    rows = files_on(dask_client, layout_of(path, columns=["b", "a"]))
+    assert rows._engine.n_parts > 3
+    exact = open_file(path, columns=["b", "a"]).fold(BOX, Counts(Grid(7, 2)))
+    assert (rows.fold(BOX, Counts(Grid(7, 2))) == exact).all()
+
+
+def test_many_small_partitions_are_done_together(dask_client):
+    rows = open_dask(da.from_array(ROWS, chunks=(20, 2)), client=dask_client)
+    kernel = Counts(Grid(7, 2))
+    exact = ArrayRows(ROWS).fold(BOX, kernel)
+    heard = []
+    with watch(lambda *step: heard.append(step)):
+        for _ in range(2):
+            assert (rows.fold(BOX, kernel) == exact).all()
+    assert rows._engine.n_parts == 20
+    assert len(rows._engine._dealt()) <= 6
+    assert heard == [(p, done, 20) for p in (1, 2) for done in range(21)]
+
+
+def test_rulers_and_blocks(dask_client):
+    rows, local = (
+        open_dask(da.from_array(ROWS, chunks=(90, 2)), client=dask_client),
+        ArrayRows(ROWS),
+    )
+    histogram = Histogram(Octaves(2))
+    assert (rows.fold(Octaves(2), histogram) == local.fold(Octaves(2), histogram)).all()
+    blocks = [list(r.split(BOX, 5, 77)) for r in (rows, local)]
+    for ours, theirs in zip(*blocks, strict=True):
+        assert sorted(map(tuple, ours)) == sorted(map(tuple, theirs))
+
+
+@pytest.mark.parametrize("groups", [None, "who"])
+def test_without_a_cluster_the_rows_are_read_here(groups):
+    frame = pd.DataFrame({"a": ROWS[:, 0], "b": ROWS[:, 1]})
+    labels = None if groups is None else LABELS
+    whole = frame if groups is None else frame.assign(who=LABELS)
+    rows = open_dask(dd.from_pandas(whole, npartitions=3), groups=groups)
+    assert isinstance(rows, ArrayRows)
+    check_same(run_of(ArrayRows(frame, groups=labels), "dplloyd"), run_of(rows, "dplloyd"))
+
+
+def test_a_block_of_another_type_than_declared_is_read_cell_by_cell(dask_client):
+    declared = pd.DataFrame({"a": [0.5, 0.1], "b": [1.0, 2.0]})
+    odd = pd.DataFrame({"a": ["0.25", "many"], "b": [None, 2]}, dtype=object)
+    parts = [dask.delayed(declared), dask.delayed(odd)]
+    frame = dd.from_delayed(parts, meta=declared.iloc[:0], verify_meta=False)
+    plain = np.array([[0.5, 1.0], [0.1, 2.0], [0.25, np.nan], [np.nan, 2.0]])
+    kernel = Counts(Grid(9, 2))
+    found = open_dask(frame, client=dask_client).fold(BOX, kernel)
+    assert (found == ArrayRows(plain).fold(BOX, kernel)).all()
+
+
+def test_workers_load_no_noise_and_hold_no_budget(dask_client, tmp_path):
+    rows = open_as("parquet", np.random.default_rng(3), dask_client, tmp_path)
+    for method in METHODS:
+        run_of(rows, method)
+    for loaded in dask_client.run(probes.modules).values():
+        assert "sfumato.engines.dask_tasks" in loaded
+        forbidden = ("noise", "samplers", "stream", "budget", "mechanisms", "curator.curator")
+        assert not [name for name in loaded if any(word in name for word in forbidden)]
+
+
+def test_workers_hold_blas_to_one_thread(dask_client):
+    workers = list(dask_client.nthreads())
+    dask_client.gather(dask_client.map(probes.blas_from_many, workers, workers=workers))
+    rows = open_dask(da.from_array(ROWS, chunks=(90, 2)), client=dask_client)
+    assert rows.fold(BOX, probes.BlasThreads()).tolist() == [0, len(ROWS)]
+
+
+def test_what_cannot_be_read_stops_the_fit_and_says_nothing_of_rows(dask_client):
+    data = da.from_array(ROWS, chunks=(90, 2)).map_blocks(probes.broken, meta=np.empty((0, 2)))
+    curator = curator_of(open_dask(data, client=dask_client))
+    with pytest.raises(PartitionsMissing, match="ValueError") as caught:
+        run(curator, "dplloyd")
+    assert "Nemo" not in str(caught.value)
+    assert caught.value.__suppress_context__
+    (account,) = curator.ledger._accounts
+    assert [entry.released for entry in account.entries] == [False]
+
+
+def test_an_engine_that_failed_starts_anew(dask_client, tmp_path):
+    rows = open_as("parquet", np.random.default_rng(3), dask_client, tmp_path)
+    hidden = tmp_path / "hidden"
+    (tmp_path / "0.parquet").rename(hidden)
+    with pytest.raises(PartitionsMissing, match=r"FileNotFoundError .*0\.parquet"):
+        rows.fold(BOX, Counts(Grid(7, 2)))
+    hidden.rename(tmp_path / "0.parquet")
+    found = rows.fold(BOX, Counts(Grid(7, 2)))
+    assert (found == ArrayRows(ROWS).fold(BOX, Counts(Grid(7, 2)))).all()
+
+
+def scattered(client):
+    return da.from_delayed(client.scatter(ROWS), ROWS.shape, ROWS.dtype)
+
+
+@pytest.mark.parametrize("wrap", [lambda x: x, lambda x: x + 1, lambda x: (x + 1).persist()])
+def test_scattered_data_is_refused(wrap, dask_client):
+    with dask_client.as_current():
+        data = wrap(scattered(dask_client))
+        with pytest.raises(ValueError, match="scattered from a client"):
+            open_dask(data)
+
+
+def test_a_future_in_a_call_is_seen_as_well(dask_client):
+    value = dask.delayed(np.asarray)(dask_client.scatter(ROWS))
+    with pytest.raises(ValueError, match="scattered from a client"):
+        open_dask(da.from_delayed(value, ROWS.shape, ROWS.dtype), client=dask_client)
+
+
+def test_data_that_the_workers_keep_by_recipe_is_taken(dask_client):
+    with dask_client.as_current():
+        kept = da.from_array(ROWS, chunks=(90, 2)).persist()
+        frame = dd.from_pandas(pd.DataFrame(ROWS), npartitions=3).persist()
+        kernel = Counts(Grid(7, 2))
+        for data in (kept, kept + 0, frame):
+            found = open_dask(data).fold(BOX, kernel)
+            assert (found == ArrayRows(ROWS).fold(BOX, kernel)).all()
+
+
+REFUSED = {
+    "one dimension": (da.ones(3), None, ValueError, "2D"),
+    "three dimensions": (da.ones((3, 3, 3)), None, ValueError, "2D"),
+    "complex": (da.ones((3, 3), dtype=complex), None, ValueError, "Complex"),
+    "no column": (da.ones((3, 0)), None, ValueError, "0 feature"),
+    "objects": (da.ones((3, 3)).astype(object), None, TypeError, "object"),
+    "delayed": (dask.delayed(3), None, TypeError, "Delayed"),
+    "texts": (dd.from_pandas(pd.DataFrame({"a": ["x"]})), None, TypeError, "str"),
+    "series": (dd.from_pandas(pd.Series([1.0])), None, ValueError, "2D"),
+    "no such group": (dd.from_pandas(pd.DataFrame({"a": [1]})), "who", ValueError, "columns"),
+    "labels of a frame": (dd.from_pandas(pd.DataFrame({"a": [1]})), [1], ValueError, "columns"),
+    "name for an array": (da.ones((3, 3)), "who", ValueError, "one label per row"),
+    "too few labels": (da.ones((3, 3)), np.ones(2), ValueError, "one label per row"),
+}
+
+
+@pytest.mark.parametrize(("data", "groups", "error", "said"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_clustered_is_refused_before_any_row_is_read(data, groups, error, said):
+    with pytest.raises(error, match=said):
+        open_dask(data, groups=groups)
+
+
+def test_equal_labels_have_one_home_in_every_process(dask_client):
+    alike = [
+        [1, 1.0, True, Decimal(1), np.int64(1), np.float32(1)],
+        [None, float("nan"), pd.NA, np.nan, pd.NaT],
+        ["p7", np.str_("p7")],
+        [(1, 2), (1.0, 2)],
+    ]
+    for labels in alike:
+        assert len(set(homes_of(pd.Series(labels, dtype=object), 1000))) == 1
+    texts = pd.Series([f"p{i}" for i in range(50)])
+    here = homes_of(texts, 7).tolist()
+    assert len(set(here)) == 7
+    assert here == dask_client.submit(homes_of, texts, 7).result().tolist()
+
+
+def test_partitions_are_dealt_once_each_to_those_who_hold_them():
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        n, threads = int(rng.integers(1, 40)), int(rng.integers(1, 5))
+        homes = [f"w{i}" for i in rng.integers(0, threads, n)]
+        sizes = rng.integers(0, 2**27, n).tolist()
+        batches = deal(homes, sizes, threads)
+        assert sorted(part for batch in batches for part in batch) == list(range(n))
+        assert all(len({homes[part] for part in batch}) == 1 for batch in batches)
+    assert [len(b) for b in deal(["a", "b"] * 20, [1000] * 40, 2)] == [10] * 4
+
+
+def test_no_partitions_at_all(dask_client):
+    rows = PartedRows(DaskEngine(dask_client, [], 2))
+    assert not rows.fold(BOX, Counts(Grid(7, 2))).any()
