@@ -168,14 +168,14 @@ MUTANTS = {
     ),
     "costs forget the number of columns": Mutant(
         "curator/scores.py",
-        "return self.n_features * (2 * REACH) ** 2",
+        "return int(points.shape[-1]) * (2 * REACH) ** 2",
         "return (2 * REACH) ** 2",
         "tests/laws/test_scores.py::test_one_row_moves_every_score_down_and_by_no_more_than_declared",
     ),
     "costs forget how far apart corners are": Mutant(
         "curator/scores.py",
-        "return self.n_features * (2 * REACH) ** 2",
-        "return self.n_features * REACH**2",
+        "return int(points.shape[-1]) * (2 * REACH) ** 2",
+        "return int(points.shape[-1]) * REACH**2",
         "tests/laws/test_scores.py::test_the_far_corner_reaches_the_declared_sensitivity",
     ),
     "costs wrap": Mutant(

@@ -1,0 +1,209 @@
+"""Bugs planted in what clustering in high dimension asks: cubes, swaps, flips, cells in a view."""
+
+from tests.mutants.mutant import Mutant
+
+CUBES = "tests/laws/test_cubes.py"
+SWAPS = "tests/laws/test_swaps.py"
+THROUGH = "tests/laws/test_through.py"
+
+MUTANTS = {
+    "swaps are scored for one axis instead of the ball": Mutant(
+        "curator/scores.py",
+        "return (REACH + max(REACH, length)) ** 2",
+        "return REACH**2",
+        f"{SWAPS}::test_opposite_ends_of_the_ball_reach_the_declared_sensitivity",
+    ),
+    "every view is taken for a ball": Mutant(
+        "curator/curator.py",
+        "score.sensitivity(ball=self._in_ball)",
+        "score.sensitivity(ball=True)",
+        f"{SWAPS}::test_no_choice_loses_more_than_was_charged_and_the_worst_nearly_all",
+    ),
+    "choices do not know the ball": Mutant(
+        "curator/curator.py",
+        "score.sensitivity(ball=self._in_ball)",
+        "score.sensitivity()",
+        f"{SWAPS}::test_the_scale_of_a_choice_is_that_of_the_ball_or_the_box",
+    ),
+    "candidates outside the ball are taken to be inside": Mutant(
+        "curator/scores.py",
+        "return (REACH + max(REACH, length)) ** 2",
+        "return (2 * REACH) ** 2",
+        f"{SWAPS}::test_a_corner_reaches_the_wider_sensitivity",
+    ),
+    "only candidates are measured, not centres": Mutant(
+        "curator/scores.py",
+        "farthest_squared(np.vstack([self.centers, self.candidates]), ball=ball)",
+        "farthest_squared(self.candidates, ball=ball)",
+        f"{SWAPS}::test_points_outside_the_ball_widen_the_sensitivity",
+    ),
+    "choices forget the group": Mutant(
+        "curator/curator.py",
+        "score.sensitivity(ball=self._in_ball) * self._rows_per_neighbour",
+        "score.sensitivity(ball=self._in_ball)",
+        f"{SWAPS}::test_no_choice_loses_more_than_was_charged_and_the_worst_nearly_all",
+    ),
+    "the share of a choice is halved twice": Mutant(
+        "curator/select.py",
+        "(sensitivity if monotone else 2 * sensitivity)",
+        "(2 * sensitivity if monotone else 2 * sensitivity)",
+        f"{SWAPS}::test_a_choice_follows_the_law_that_its_entry_names",
+    ),
+    "choices are noisier than monotone scores need": Mutant(
+        "curator/curator.py",
+        "Selection(name, part, most, monotone=True, candidates=of, law=law)",
+        "Selection(name, part, most, monotone=False, candidates=of, law=law)",
+        f"{SWAPS}::test_the_scale_of_a_choice_is_that_of_the_ball_or_the_box",
+    ),
+    "flips forget the maximum": Mutant(
+        "curator/select.py",
+        "return np.array([best - value for value in whole], dtype=np.object_)",
+        "return np.array([-value if best else 0 for value in whole], dtype=np.object_)",
+        f"{SWAPS}::test_a_choice_follows_the_law_that_its_entry_names",
+    ),
+    "the first coin that comes up, in no random order": Mutant(
+        "curator/select.py",
+        "return int(taken[uniform_below(stream, np.array([taken.size]))[0]])",
+        "return int(taken[0])",
+        f"{SWAPS}::test_a_choice_follows_the_law_that_its_entry_names",
+    ),
+    "every choice is drawn by the exponential mechanism": Mutant(
+        "curator/selection.py",
+        'permute_and_flip if self.law == "permute_and_flip" else exponential',
+        "exponential",
+        f"{SWAPS}::test_a_choice_follows_the_law_that_its_entry_names",
+    ),
+    "the law asked for is not passed on": Mutant(
+        "curator/curator.py",
+        "candidates=of, law=law)",
+        "candidates=of)",
+        f"{SWAPS}::test_the_scale_of_a_choice_is_that_of_the_ball_or_the_box",
+    ),
+    "slack for fewer swaps than there are": Mutant(
+        "curator/curator.py",
+        "max(2**16, score.n_candidates)",
+        "2**16",
+        f"{SWAPS}::test_the_slack_counts_every_swap",
+    ),
+    "the dearest swap is the best": Mutant(
+        "curator/scores.py",
+        "found: NDArray[np.object_] = -((high << LIMB) + low)",
+        "found: NDArray[np.object_] = (high << LIMB) + low",
+        f"{SWAPS}::test_without_noise_the_cheapest_swap_is_chosen",
+    ),
+    "rows of the centre that leaves cost nothing more": Mutant(
+        "curator/scores.py",
+        "(state[0] + state[1:])",
+        "(state[0] + 0 * state[1:])",
+        f"{SWAPS}::test_costs_are_the_definition_for_both_loops_and_any_cut",
+    ),
+    "rows of the centre that leaves go to the candidate": Mutant(
+        "engines/kernels_swaps.py",
+        "np.minimum(scores, second[order, np.newaxis], out=scores)",
+        "np.maximum(scores, first[order, np.newaxis], out=scores)",
+        f"{SWAPS}::test_costs_are_the_definition_for_both_loops_and_any_cut",
+    ),
+    "compiled loops send rows back to the centre that left": Mutant(
+        "engines/kernels_swaps_numba.py",
+        "more[j] += (row[j] if row[j] < two else two) - near",
+        "more[j] += (row[j] if row[j] < one else one) - near",
+        f"{SWAPS}::test_costs_are_the_definition_for_both_loops_and_any_cut",
+    ),
+    "only the first block is squared": Mutant(
+        "engines/kernels_swaps.py",
+        "np.square(block.astype(np.int64)).sum()",
+        "np.square(block.astype(np.int64)).sum() * (start == 0)",
+        f"{SWAPS}::test_blocks_do_not_show",
+    ),
+    "blocks too long to be summed exactly": Mutant(
+        "engines/kernels_swaps.py",
+        "max(1, min(_BLOCK_CELLS // (d + 1), _BLOCK_SCORES // max(k, m)))",
+        "max(1, _BLOCK_SCORES // max(k, m))",
+        f"{SWAPS}::test_full_blocks_of_the_farthest_rows_stay_exact",
+    ),
+    "costs wrap at 64 bits": Mutant(
+        "curator/scores.py",
+        "(state[0] + state[1:]).astype(object).reshape(-1, 2).T",
+        "(state[0] + state[1:]).reshape(-1, 2).T",
+        f"{SWAPS}::test_costs_beyond_64_bits_do_not_wrap",
+    ),
+    "children are counted twice on their lower edge": Mutant(
+        "engines/kernels_cubes.py",
+        "    np.add.at(state, (numbers[node] << len(low)) + child, 1)\n",
+        "    np.add.at(state, (numbers[node] << len(low)) + child, 1 + (child == 0))\n",
+        "tests/laws/test_sensitivity.py::test_exhaustively_on_a_small_domain",
+    ),
+    "the same cube twice": Mutant(
+        "curator/cubes.py",
+        "if len(np.unique(corners, axis=0)) < a:",
+        "if len(np.unique(corners, axis=0)) < 1:",
+        f"{CUBES}::test_cubes_that_are_no_partition_are_refused",
+    ),
+    "cubes that overlap": Mutant(
+        "curator/cubes.py",
+        "if ((corners - corners[0]) % self.side).any():",
+        "if ((corners - corners[0]) % 1).any():",
+        f"{CUBES}::test_cubes_that_are_no_partition_are_refused",
+    ),
+    "empty children are not released": Mutant(
+        "curator/curator.py",
+        "        return _flat(self._release(question, part)[0])\n",
+        "        answer = _flat(self._release(question, part)[0])\n"
+        "        return Answer(answer.values[answer.values > 0], answer.noise_std)\n",
+        f"{CUBES}::test_every_child_is_released_empty_ones_too",
+    ),
+    "empty children get no noise": Mutant(
+        "curator/vault.py",
+        "        return exact + noise\n",
+        "        return exact + noise * (exact != 0)\n",
+        f"{CUBES}::test_every_child_is_released_empty_ones_too",
+    ),
+    "rows below all cubes are taken for rows of another branch": Mutant(
+        "engines/kernels_cubes.py",
+        "key = node * SPAN + np.where(place < 0, SPAN - 1, place)",
+        "key = node * SPAN + place % 2",
+        f"{CUBES}::test_rows_below_all_cubes_are_in_none",
+    ),
+    "compiled loops round places below all cubes up": Mutant(
+        "engines/kernels_cubes.py",
+        "            if above < 0:\n",
+        "            if above < -side:\n",
+        f"{CUBES}::test_rows_below_all_cubes_are_in_none",
+    ),
+    "the middle belongs to the lower half": Mutant(
+        "engines/kernels_cubes.py",
+        "child += (rest >= side // 2)",
+        "child += (rest > side // 2)",
+        f"{CUBES}::test_a_row_is_counted_in_the_half_that_holds_it_and_nowhere_else",
+    ),
+    "cubes answer in the order of their places": Mutant(
+        "engines/kernels_cubes.py",
+        "np.argsort(nodes))",
+        "np.arange(len(nodes)))",
+        f"{CUBES}::test_a_row_is_counted_in_the_half_that_holds_it_and_nowhere_else",
+    ),
+    "sums of what the view shows": Mutant(
+        "curator/questions.py",
+        "return Sensitivity(d * REACH, d * REACH * REACH)",
+        "return Sensitivity(REACH, REACH * REACH)",
+        f"{THROUGH}::test_no_answer_loses_more_than_it_was_charged",
+    ),
+    "noise for the columns of the view alone": Mutant(
+        "curator/through.py",
+        "return self.projection.n_features\n",
+        "return self.projection.n_out\n",
+        f"{THROUGH}::test_totals_are_the_definition_for_both_loops_and_any_cut",
+    ),
+    "labels of one block meet rows of another": Mutant(
+        "engines/kernels.py",
+        "loops.add_totals(block, labels[start : start + len(block)], state)",
+        "loops.add_totals(block, labels[: len(block)], state)",
+        f"{THROUGH}::test_many_rows_are_the_sum_of_few",
+    ),
+    "foreign maps are let in": Mutant(
+        "curator/through.py",
+        "if type(self.projection) is not Projection or type(self.cells) is not Nearest:",
+        "if not isinstance(self.projection, Projection):",
+        f"{THROUGH}::test_bad_cells_are_refused_before_the_charge",
+    ),
+}
