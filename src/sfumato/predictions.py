@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sfumato.gdp import mu2_of
-from sfumato.methods import Auto, DPLloyd, EUGkM, GkM, GkM3K, Hybrid, PGkM, Sukpisit, Task
+from sfumato.methods import Auto, Balcan, DPLloyd, EUGkM, GkM, GkM3K, Hybrid, PGkM, Sukpisit, Task
 from sfumato.methods import formulas as f
 from sfumato.methods.auto.foresight import foresee
+from sfumato.methods.balcan.foresight import foresee as foresee_balcan
 from sfumato.methods.dplloyd import RHO, choose_noise, noise_error, weights
 from sfumato.methods.population import SLICE
 
@@ -121,6 +122,11 @@ def _auto(task: Outlook) -> Prediction:
     return _prediction(task, seen.error, seen.memory, seen.passes, seen.note)
 
 
+def _balcan(task: Outlook) -> Prediction:
+    seen = foresee_balcan(Balcan(), task, task.n)
+    return _prediction(task, seen.error, seen.memory, seen.passes, seen.note)
+
+
 PREDICTIONS: dict[str, Callable[[Outlook], Prediction]] = {
     "auto": _auto,
     "dplloyd": _dplloyd,
@@ -130,6 +136,7 @@ PREDICTIONS: dict[str, Callable[[Outlook], Prediction]] = {
     "gkm": _gkm,
     "gkm3k": _gkm3k,
     "pgkm": _pgkm,
+    "balcan": _balcan,
 }
 
 

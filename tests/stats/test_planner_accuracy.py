@@ -145,6 +145,8 @@ RULES = {
     "gkm": (averages("gkm"), 1 / 6, 1.2),
     "gkm3k": (averages("gkm3k"), 1 / 6, 1.2),
     "pgkm": (selection, 0, 1),
+    # A round has a fifteenth of ε, and at least as much in a fit.
+    "balcan": (one_step([14, 1]), 1 / 1.5, 1.5),
 }
 ruled = pytest.mark.parametrize("method", METHODS)
 

@@ -129,7 +129,7 @@ def test_passes_are_those_that_a_fit_takes(method, declared, k, monkeypatch):
     task = outlook(5000, k=k, declared=declared)
     fit(method, task, np.random.default_rng(0).uniform(-1, 1, (5000, 2)))
     expected = PREDICTIONS[method](task).passes
-    if method in ("auto", "sukpisit"):
+    if method in ("auto", "sukpisit", "balcan"):
         assert expected / 4 <= len(taken) <= expected
     else:
         assert len(taken) == expected

@@ -1,6 +1,7 @@
 """Clustering methods by name. A new method is one file and one line here."""
 
 from sfumato.methods.auto import Auto
+from sfumato.methods.balcan import Balcan
 from sfumato.methods.base import Centers, Method, Task
 from sfumato.methods.dplloyd import DPLloyd
 from sfumato.methods.eugkm import EUGkM
@@ -18,11 +19,13 @@ METHODS: dict[str, type[Method]] = {
     "pgkm": PGkM,
     "eugkm": EUGkM,
     "hybrid": Hybrid,
+    "balcan": Balcan,
 }
 
 __all__ = [
     "METHODS",
     "Auto",
+    "Balcan",
     "Centers",
     "DPLloyd",
     "EUGkM",

@@ -28,6 +28,10 @@ class Centers:
     synopsis: Synopsis | None = None
 
 
+class NeedsDelta(ValueError):
+    """A method that is (ε, δ)-DP, and has no pure mode, was asked for with δ = 0."""
+
+
 @dataclass(frozen=True)
 class Task:
     """What a fit is asked for: public numbers only. `n_rows` is None unless declared public.

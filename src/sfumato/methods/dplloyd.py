@@ -17,7 +17,7 @@ import numpy as np
 from sfumato.box import REACH, Floats
 from sfumato.budget import Account, Caps, Share
 from sfumato.curator.curator import CellTotals, Curator
-from sfumato.curator.questions import Nearest
+from sfumato.curator.questions import Nearest, Through
 from sfumato.gdp import mu2_of
 from sfumato.methods.base import Centers, Task
 from sfumato.methods.starts import sphere_packing
@@ -120,11 +120,19 @@ def noise_error(law: str, n_features: int) -> float:
 
 
 def lloyd_step(curator: Curator, points: Floats, share: Share, law: str) -> tuple[Floats, Floats]:
-    """Move every centre to the noisy mean of its cell; returns the centres and the noisy sizes.
+    """Move every centre to the noisy mean of its cell; returns the centres and the noisy sizes."""
+    cells = Nearest(np.rint(points).astype(np.int64))
+    return move_to_means(curator, cells, points, share, law)
 
-    A cell whose noisy count is below the deviation of its noise keeps its centre.
+
+def move_to_means(
+    curator: Curator, cells: Nearest | Through, points: Floats, share: Share, law: str
+) -> tuple[Floats, Floats]:
+    """Move one point for each cell to the noisy mean of its rows, and return the noisy sizes.
+
+    A cell whose noisy count is below the deviation of its noise keeps its point.
     """
-    totals = _noisy_totals(curator, Nearest(np.rint(points).astype(np.int64)), share, law)
+    totals = _noisy_totals(curator, cells, share, law)
     sizes = totals.sizes.values
     enough = sizes > max(1.0, totals.sizes.noise_std)
     means = totals.sums.values / np.where(enough, sizes, 1.0)[:, None]
@@ -132,7 +140,7 @@ def lloyd_step(curator: Curator, points: Floats, share: Share, law: str) -> tupl
     return moved, sizes
 
 
-def _noisy_totals(curator: Curator, cells: Nearest, share: Share, law: str) -> CellTotals:
+def _noisy_totals(curator: Curator, cells: Nearest | Through, share: Share, law: str) -> CellTotals:
     if law == "cube":
         return curator.sums(cells, share=share, joint=True)
     # The best ratio of the two shares is a constant of d: minimise a/x² + b/y² (or a/x + b/y).

@@ -85,7 +85,7 @@ def mean_of(curator: Curator, share: Share, rows: Size) -> tuple[Floats, Size]:
     everything = Grid(1, d)
     if share.kind == "gdp":
         totals = curator.sums(everything, share=share)
-    elif _has_cube(share, d):
+    elif has_cube(share, d):
         totals = curator.sums(everything, share=share, joint=True)
     else:
         for_counts, for_sums = share.split(1, d)
@@ -98,6 +98,6 @@ def mean_of(curator: Curator, share: Share, rows: Size) -> tuple[Floats, Size]:
     return np.clip(mean, -REACH, REACH), rows
 
 
-def _has_cube(share: Share, n_features: int) -> bool:
+def has_cube(share: Share, n_features: int) -> bool:
     """Whether cube noise can be drawn for a share, with a margin for groups of rows."""
     return n_features < 2**13 and REACH / 2**35 <= share.amount <= 10 * REACH / (n_features + 1)

@@ -1,0 +1,107 @@
+"""One run: project, cut cubes, search among their middles, average in all columns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from sfumato.box import Floats
+from sfumato.curator.curator import Curator
+from sfumato.curator.projection import Projection
+from sfumato.methods.balcan.averages import recovered
+from sfumato.methods.balcan.partition import Cut, partition, shifted_cube, threshold
+from sfumato.methods.balcan.parts import Purse
+from sfumato.methods.balcan.presets import Law, Sizes
+from sfumato.methods.balcan.search import (
+    SwapSearch,
+    by_bought_weights,
+    by_cubes,
+    by_swaps,
+    pooled,
+)
+from sfumato.methods.base import Centers, Task
+
+Search = Literal["swaps", "coreset"]
+Weights = Literal["cubes", "bought"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The settings of a run that are not sizes."""
+
+    search: Search
+    weights: Weights
+    gamma: float
+    failure: float
+    deepest: bool
+    law: Law
+    subset: int | None
+
+
+@dataclass(frozen=True)
+class Run:
+    """What finds one set of centres among about n rows, with noise of this law on the averages."""
+
+    recipe: Recipe
+    sizes: Sizes
+    task: Task
+    n: float
+    law: str
+
+    def __call__(self, curator: Curator, purse: Purse, rng: np.random.Generator) -> Centers:
+        """Find one set of centres. Where p is d nothing is projected."""
+        before = purse.spent()
+        projection = projection_of(self.task.n_features, self.sizes.dimensions, rng)
+        view = curator.view(projection)
+        cuts = self._cuts(view, purse, rng)
+        found, how = self._search(view, cuts, purse, purse.spent() - before, rng)
+        shares = purse.averages(purse.spent() - before, self.sizes.rounds)
+        points, sizes = recovered(curator, projection, found, shares, self.law)
+        return Centers(points, sizes, (*self._notes(cuts), how))
+
+    def _cuts(self, view: Curator, purse: Purse, rng: np.random.Generator) -> list[Cut]:
+        sizes, cuts = self.sizes, []
+        for share in purse.candidates(sizes.partitions):
+            shares = share.evenly(sizes.depths)
+            failure = self.recipe.failure / sizes.partitions
+            gamma = threshold(self.recipe.gamma, shares[0], self.n, failure)
+            corners, side = shifted_cube(sizes.dimensions, sizes.depths, rng)
+            cuts.append(partition(view, corners, side, shares, gamma))
+        return cuts
+
+    def _search(
+        self,
+        view: Curator,
+        cuts: list[Cut],
+        purse: Purse,
+        spent: Fraction,
+        rng: np.random.Generator,
+    ) -> tuple[Floats, str]:
+        """Find k centres in the view; returns them and how, in words."""
+        recipe, k = self.recipe, self.task.k
+        if recipe.search == "coreset" and recipe.weights == "cubes":
+            cells = sum(len(cut.counts) for cut in cuts)
+            return by_cubes(cuts, k, rng), f"clusters of the noisy counts of {cells:,} cubes"
+        points, share = pooled(cuts, k, recipe.deepest), purse.search(spent)
+        many = f"{len(points):,} candidates"
+        if recipe.search == "coreset":
+            return by_bought_weights(view, points, k, share, rng), f"clusters of {many} by weight"
+        how = SwapSearch(self.sizes.swaps, recipe.law, recipe.subset)
+        return by_swaps(view, points, k, share, how, rng), f"{self.sizes.swaps} swaps with {many}"
+
+    def _notes(self, cuts: list[Cut]) -> tuple[str, ...]:
+        sizes, deepest = self.sizes, max(len(cut.levels) for cut in cuts)
+        return (
+            f"{sizes.partitions} partitions in {sizes.dimensions} dimensions, "
+            f"{deepest - 1} of {sizes.depths} depths reached",
+        )
+
+
+def projection_of(d: int, p: int, rng: np.random.Generator) -> Projection:
+    """Gaussian directions over √p, scaled so that the ball of radius √d has radius REACH."""
+    directions = np.eye(d) if p == d else rng.normal(size=(p, d)) / math.sqrt(p)
+    return Projection.of(directions, np.zeros(d), 1 / math.sqrt(d), ball=True)

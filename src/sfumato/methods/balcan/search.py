@@ -1,0 +1,105 @@
+"""k of the candidates: by private swaps, or by clustering what their noisy weights say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from sfumato.box import REACH, Floats, Ints
+from sfumato.budget import Share
+from sfumato.curator.curator import Curator
+from sfumato.curator.questions import Nearest
+from sfumato.curator.scores import Cost, Swaps
+from sfumato.methods.balcan.partition import Cut, into_ball
+from sfumato.methods.balcan.presets import Law
+from sfumato.synopsis.denoise import denoise_leaves
+from sfumato.synopsis.weighted import weighted_kmeans
+
+# The most swaps that are weighed at once; of more candidates a random part is taken.
+_MOST_SWAPS = 2**20
+
+
+@dataclass(frozen=True)
+class SwapSearch:
+    """How swaps are searched: how many, under which law, with how many candidates at a time."""
+
+    swaps: int
+    law: Law
+    subset: int | None
+
+
+def pooled(cuts: list[Cut], k: int, deepest: bool) -> Floats:
+    """The candidates of all partitions: at least k, filled up with the fullest cubes not cut."""
+    found = np.concatenate([cut.candidates(k if deepest else None) for cut in cuts])
+    if len(found) < k:
+        leaves = np.concatenate([cut.leaves for cut in cuts])
+        counts = np.concatenate([cut.counts for cut in cuts])
+        fullest = np.argsort(-counts, kind="stable")[: k - len(found)]
+        found = np.concatenate([found, leaves[fullest]])
+    points = np.unique(into_ball(found), axis=0)
+    # Cubes of several partitions may share their middle.
+    return points if len(points) >= k else points[np.arange(k) % len(points)]
+
+
+def by_swaps(
+    view: Curator,
+    points: Floats,
+    k: int,
+    share: Share,
+    how: SwapSearch,
+    rng: np.random.Generator,
+) -> Floats:
+    """Start anywhere, swap one centre at a time for less cost, and choose among all sets seen.
+
+    Edler 2023, Algorithms 4 and 11. Without candidates to swap with, the share stays unspent.
+    """
+    chosen = rng.choice(len(points), k, replace=False)
+    if not how.swaps or len(points) == k:
+        return points[chosen]
+    shares = share.evenly(how.swaps + 1 if how.swaps > 1 else 1)
+    seen: list[Floats] = []
+    for part in shares[: how.swaps]:
+        others = _others(len(points), chosen, how.subset, rng)
+        swaps = Swaps(points[chosen].astype(np.int64), points[others].astype(np.int64))
+        (pick,) = view.choose(swaps, share=part, law=how.law)
+        chosen = chosen.copy()
+        chosen[pick // len(others)] = others[pick % len(others)]
+        seen.append(points[chosen])
+    if len(seen) == 1:
+        return seen[0]
+    (best,) = view.choose(Cost(np.array(seen).astype(np.int64)), share=shares[-1], law=how.law)
+    return seen[best]
+
+
+def _others(m: int, chosen: Ints, subset: int | None, rng: np.random.Generator) -> Ints:
+    """The candidates that a swap may take in: all that are not centres, or a random part."""
+    others = np.setdiff1d(np.arange(m), chosen)
+    most = min(subset or m, max(1, _MOST_SWAPS // len(chosen)))
+    if len(others) <= most:
+        return others
+    return np.sort(rng.choice(others, most, replace=False))
+
+
+def by_bought_weights(
+    view: Curator, points: Floats, k: int, share: Share, rng: np.random.Generator
+) -> Floats:
+    """Buy how many rows are nearest to each candidate, and cluster the candidates by that."""
+    answer = view.counts(Nearest(points.astype(np.int64)), share=share)
+    weights = np.maximum(answer.values - answer.noise_std / sqrt(2), 0.0)
+    return _clustered(points, weights, k, rng)
+
+
+def by_cubes(cuts: list[Cut], k: int, rng: np.random.Generator) -> Floats:
+    """Cluster the cubes that were counted but not cut by those counts: it costs nothing."""
+    points = np.concatenate([cut.leaves for cut in cuts])
+    weights = np.concatenate(
+        [denoise_leaves(cut.counts, cut.volumes, cut.noise_std / sqrt(2)) for cut in cuts]
+    )
+    return _clustered(into_ball(points), weights, k, rng)
+
+
+def _clustered(points: Floats, weights: Floats, k: int, rng: np.random.Generator) -> Floats:
+    centers, _ = weighted_kmeans(points / REACH, weights, k, rng)
+    return np.rint(centers * REACH)
