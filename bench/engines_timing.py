@@ -1,0 +1,103 @@
+"""Fits of several engines in turns, every one of them kept, and which of them can be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+from bench.engines_serving import Server, Setup
+from bench.growing_tables import append_row, read_rows, write_rows
+from bench.speed import machine_efficiency
+
+SETUP = ("engine", "processes", "tasks", "rows")
+NUMBERS = ("startup", "seconds", "cpu", "machine")
+
+# Two threads that share nothing must be so much faster than one, or a core was not ours.
+QUIET = 0.9
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One fit: seconds, CPU seconds of all processes, and what the machine could give just then."""
+
+    setup: Setup
+    startup: float
+    seconds: float
+    cpu: float
+    machine: float
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best of all fits of a setup, and of the machine beside them."""
+
+    setup: Setup
+    fits: int
+    startup: float
+    seconds: float
+    cpu: float
+    machine: float
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether there was a time when both cores were free."""
+        return self.machine >= QUIET
+
+
+def read(path: Path) -> list[Timing]:
+    """Every fit in a table."""
+    found = []
+    for line in read_rows(path):
+        setup = Setup(line["engine"], *(int(line[name]) for name in SETUP[1:]))
+        found.append(Timing(setup, *(float(line[name]) for name in NUMBERS)))
+    return found
+
+
+def best(timings: Sequence[Timing]) -> dict[Setup, Best]:
+    """The least time, CPU time and start-up of every setup.
+
+    A neighbour's work can only make a fit longer, so the least of several is the truest.
+    """
+    found = {}
+    for setup in dict.fromkeys(t.setup for t in timings):
+        mine = [t for t in timings if t.setup == setup]
+        least = (min(getattr(t, name) for t in mine) for name in NUMBERS[:3])
+        found[setup] = Best(setup, len(mine), *least, max(t.machine for t in mine))
+    return found
+
+
+def complete(path: Path, setups: Sequence[Setup], rounds: int) -> None:
+    """Let the setups fit in turns until each has so many fits in the table."""
+    done = [t.setup for t in read(path)]
+    left = rounds - min(done.count(setup) for setup in setups)
+    engines = ", ".join(dict.fromkeys(setup.engine for setup in setups))
+    print(f"{path.name}: {max(0, left)} of {rounds} rounds to do of {engines}", flush=True)
+    if left <= 0:
+        return
+    with ExitStack() as stack:
+        servers = {setup: stack.enter_context(Server(setup)) for setup in setups}
+        for number in range(left):
+            machine = machine_efficiency()
+            for setup, server in servers.items():
+                found = server.fit()
+                timing = Timing(setup, server.startup, found["seconds"], found["cpu"], machine)
+                _append(path, timing)
+            print(f"  {number + 1}/{left} machine {machine:.2f}", flush=True)
+
+
+def forget(path: Path, setups: Sequence[Setup]) -> None:
+    """Drop the fits of some setups."""
+    kept = [t for t in read(path) if t.setup not in setups]
+    if path.exists():
+        write_rows(path, [*SETUP, *NUMBERS], map(_cells, kept))
+
+
+def _append(path: Path, timing: Timing) -> None:
+    append_row(path, [*SETUP, *NUMBERS], _cells(timing))
+
+
+def _cells(timing: Timing) -> list[object]:
+    numbers = (f"{getattr(timing, name):.4g}" for name in NUMBERS)
+    return [*astuple(timing.setup), *numbers]
