@@ -1,6 +1,7 @@
 """Parallel DPLloyd with halving shares and a stop on noisy movement.
 
-Sukpisit, Chalumporn, Hewett. Parallel differentially private k-means clustering. 2019.
+Sukpisit, Skrbic, Jakovetic. Parallel differentially private k-means implementation using COMPSs
+framework. 2019.
 Departs from it: iteration i spends ε·2^-i on counts and sums together, so that the sum is ε; the
 start looks at no data; noise is added once, after the partitions are merged.
 """
