@@ -1,0 +1,99 @@
+"""What Edler 2023 says of its algorithm beside others, and what goes beyond it."""
+
+from __future__ import annotations
+
+from bench.papers.edler2023_claims import Found, Tables, along, both, claim, clearly, versus
+from bench.papers.edler2023_tables import typical
+
+COMPARED = ("fig5.4", "fig5.5", "fig5.6", "fig5.7", "fig5.8")
+
+
+def wins(tables: Tables, one: str, two: str, parts: tuple[str, ...]) -> tuple[int, int, int]:
+    """At how many places of the figures one series is clearly below another, above it, and all."""
+    pairs = [pair for part in parts for pair in both(tables, part, one, two)]
+    return sum(clearly(a, b) for a, b in pairs), sum(clearly(b, a) for a, b in pairs), len(pairs)
+
+
+def said(tables: Tables, one: str, two: str, parts: tuple[str, ...]) -> str:
+    """The comparison in numbers."""
+    below, above, whole = wins(tables, one, two, parts)
+    pairs = [pair for part in parts for pair in both(tables, part, one, two)]
+    factor = typical([a.ours / b.ours for a, b in pairs])
+    return f"clearly lower at {below} of {whole} places, clearly higher at {above}; × {factor:.3g}"
+
+
+@claim("5.5", "K-means++ without privacy is always better")
+def nonprivate_is_best(tables: Tables) -> Found:
+    below, _, whole = wins(tables, "kmeans", "python", COMPARED)
+    return below == whole, said(tables, "python", "kmeans", COMPARED)
+
+
+@claim("5.5", "On MNIST the algorithm is not much worse than k-means++ (theirs: 5 % at ε = 1)")
+def close_on_mnist(tables: Tables) -> Found:
+    pairs = both(tables, "fig5.4", "python", "kmeans")
+    last = pairs[-1]
+    return last[0].ours < 1.1 * last[1].ours, f"ε: {versus(pairs)}"
+
+
+@claim("5.5", "On MNIST it is better than private k-means (theirs diffprivlib, ours dplloyd)")
+def better_than_dplloyd_on_mnist(tables: Tables) -> Found:
+    parts = ("fig5.4", "fig5.5")
+    below, _, whole = wins(tables, "python", "diffprivlib", parts)
+    return below > whole / 2, said(tables, "python", "diffprivlib", parts)
+
+
+@claim("5.5", "On blobs it is about as good as private k-means (within a factor 1.25)")
+def like_dplloyd_on_blobs(tables: Tables) -> Found:
+    pairs = [
+        pair
+        for part in ("fig5.6", "fig5.8")
+        for pair in both(tables, part, "python", "diffprivlib")
+    ]
+    factor = typical([a.ours / b.ours for a, b in pairs])
+    return 0.8 < factor < 1.25, said(tables, "python", "diffprivlib", ("fig5.6", "fig5.8"))
+
+
+@claim("5.5", "It handles many columns better than private k-means (500 columns, ε = 0.5 for both)")
+def better_in_many_columns(tables: Tables) -> Found:
+    pairs = both(tables, "fig5.7", "python", "dplloyd at half")
+    return clearly(*pairs[-1]), f"balcan / dplloyd, columns: {versus(pairs)}"
+
+
+@claim("5.5", "It is always better than the Matlab code")
+def better_than_matlab(tables: Tables) -> Found:
+    below, _, whole = wins(tables, "python", "matlab", COMPARED)
+    return below == whole, said(tables, "python", "matlab", COMPARED)
+
+
+@claim("beyond", '`search="coreset"` is better than swaps (at most places of figures 5.4 to 5.8)')
+def coreset_helps(tables: Tables) -> Found:
+    below, _, whole = wins(tables, "coreset", "python", COMPARED)
+    mnist = said(tables, "coreset", "python", COMPARED[:2])
+    rest = said(tables, "coreset", "python", COMPARED[2:])
+    return below > whole / 2, f"MNIST: {mnist}. Blobs: {rest}"
+
+
+@claim("6.1, open", "Swapping with a part of the candidates costs no accuracy")
+def a_subset_is_enough(tables: Tables) -> Found:
+    lines, costs = [], []
+    for series in ("mnist", "blobs"):
+        rows = along(tables["subset"], series)
+        times = along(tables["subset"], f"{series} seconds")
+        costs += [clearly(rows[-1], row) for row in rows[:-1]]
+        numbers = (f"{r.x}: {r.ours:.3g}, {t.ours:.2g} s" for r, t in zip(rows, times, strict=True))
+        lines.append(f"{series}: " + "; ".join(numbers))
+    return not any(costs), "candidates a swap weighs — " + ". ".join(lines)
+
+
+@claim("beyond", "`auto` is the best of the private ones at every place of figures 5.4 to 5.8")
+def auto_is_best(tables: Tables) -> Found:
+    rivals = ("python", "matlab", "coreset", "dplloyd at half")
+    lost, whole = [], 0
+    for part in COMPARED:
+        for rival in (*rivals[:3], rivals[3] if part == "fig5.7" else "diffprivlib"):
+            for a, b in both(tables, part, "auto", rival):
+                whole += 1
+                if clearly(b, a):
+                    lost.append(f"{part} at {a.x}: {b.ours:.3g} ({rival}) against {a.ours:.3g}")
+    where = f"; not: {'; '.join(lost)}" if lost else ""
+    return not lost, f"clearly worse at {len(lost)} of {whole} comparisons{where}"
