@@ -85,15 +85,19 @@ def test_blocks_do_not_show(k, m, d, backend, monkeypatch):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_full_blocks_of_the_farthest_rows_stay_exact(backend):
-    """As many rows as a block takes, each as far away as can be: sums just below 2^53."""
-    d = 15
-    rows = np.full((2**16, d), -REACH, dtype=np.int16)
-    rows[::2] += 1
+    """More rows than a block takes, nearly as far away as can be: all at once they pass 2^53."""
+    d = 255
+    rows = np.random.default_rng(4).integers(-REACH, -REACH + 9, (2**15, d))
     far, near = np.full((1, d), REACH), np.full((1, d), REACH - 1)
-    odd, even = d * (2 * REACH) ** 2, d * (2 * REACH - 1) ** 2
-    assert costs_of(far, far, [rows], backend) == [2**15 * (odd + even)]
-    one_less = d * ((2 * REACH - 1) ** 2 + (2 * REACH - 2) ** 2)
-    assert costs_of(far, near, [rows], backend) == [2**15 * one_less]
+    for candidate in (far, near):
+        cost = int(np.square(rows - candidate).sum())
+        assert cost > 2**53
+        assert costs_of(far, candidate, [rows], backend) == [cost]
+        kept = costs_of(np.vstack([far, candidate]), far, [rows], backend)
+        assert kept == [
+            min(cost, int(np.square(rows - far).sum())),
+            int(np.square(rows - far).sum()),
+        ]
 
 
 def test_costs_beyond_64_bits_do_not_wrap():

@@ -16,7 +16,7 @@ from sfumato.box import Ints, Lattice
 from sfumato.engines.kernels import compiled
 
 SPAN = 2**22
-"""More than there are places on an axis."""
+"""Four times as many as there are places of cubes on an axis, or of rows below them."""
 
 _BLOCK_ROWS = 2**14
 
@@ -69,8 +69,8 @@ def _add(
     for axis in range(len(low)):
         level = keys[starts[axis] : starts[axis + 1]]
         place, rest = np.divmod(rows[who, axis] - low[axis], side)
-        # A row below all cubes has a negative place, which is made one that no cube has.
-        key = node * SPAN + np.where(place < 0, SPAN - 1, place)
+        # A negative place, below all cubes, makes the key of one far above all cubes.
+        key = node * SPAN + place
         found = np.minimum(np.searchsorted(level, key), len(level) - 1)
         inside = level[found] == key
         child += (rest >= side // 2).astype(np.int64) << axis
@@ -87,8 +87,6 @@ def count(
         node, child, axis = np.int64(0), np.int64(0), 0
         while axis < axes:
             above = rows[i, axis] - low[axis]
-            if above < 0:
-                break
             place = above // side
             key = node * SPAN + place
             first, last = starts[axis], starts[axis + 1]
