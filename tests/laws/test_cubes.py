@@ -104,8 +104,8 @@ def test_the_bits_of_a_child_are_its_upper_halves(backend):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_rows_below_all_cubes_are_in_none(backend):
     """A place below the first must not be taken for the last place of another branch."""
-    cubes = Cubes(np.array([[0, 0], [8, 8], [8, 16]]), 8)
-    assert counted(cubes, [[8, -1], [8, 7], [-1, 8], [7, 8], [0, 8], [16, 8]], backend).sum() == 0
+    cubes = Cubes(np.array([[0, 8], [8, 0], [8, 16]]), 8)
+    assert counted(cubes, [[8, -1], [8, 8], [-1, 8], [7, 7], [0, 16], [16, 8]], backend).sum() == 0
 
 
 def test_every_child_is_released_empty_ones_too():
