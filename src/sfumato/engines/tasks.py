@@ -146,14 +146,8 @@ def counted(
 ) -> Iterator[Lattice]:
     """Yield the lattice rows of a partition that count. A block is valid until the next one."""
     if most is None or chosen is not None:
-        start = 0
-        for rows, kept in snapped(scale, blocks):
-            if chosen is not None:
-                kept = kept & chosen[start : start + len(rows)]
-            start += len(rows)
+        for rows, kept in _settled(snapped(scale, blocks), chosen):
             yield rows if kept.all() else rows[kept]
-        if chosen is not None and start != len(chosen):
-            raise RuntimeError("a partition has not the number of rows it had before")
         return
     pairs = [(rows.copy(), kept) for rows, kept in snapped(scale, blocks)]
     if not pairs:
@@ -161,6 +155,23 @@ def counted(
     whole = np.concatenate([rows for rows, _ in pairs])
     places = np.flatnonzero(np.concatenate([kept for _, kept in pairs])).astype(np.int64)
     yield whole[few_of_each(whole, places, codes_of(labels_of(labels, len(whole))), most)]
+
+
+def _settled(
+    pairs: Iterable[tuple[Lattice, Mask]], chosen: Mask | None
+) -> Iterator[tuple[Lattice, Mask]]:
+    """Keep of all rows only those that were chosen, if any were."""
+    if chosen is None:
+        yield from pairs
+        return
+    start = 0
+    for rows, kept in pairs:
+        wanted = chosen[start : start + len(rows)]
+        start += len(rows)
+        if len(wanted) == len(rows):
+            yield rows, kept & wanted
+    if start != len(chosen):
+        raise RuntimeError("a partition has not the number of rows it had before")
 
 
 def snapped(scale: Scale, blocks: Iterable[NDArray[Any]]) -> Iterator[tuple[Lattice, Mask]]:

@@ -13,7 +13,7 @@ from queue import Queue
 from threading import Lock, Thread
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped, unused-ignore]
+import threadpoolctl  # type: ignore[import-untyped, unused-ignore]
 
 _Piece = TypeVar("_Piece")
 _Result = TypeVar("_Result")
@@ -137,7 +137,18 @@ class _Hold:
         with self._lock:
             self._inside -= 1
             if not self._inside:
+                _let_go()
                 self._limit.restore_original_limits()
+                _let_go()
+
+
+def _let_go() -> None:
+    # Newer versions obey only the thread that set the number first, which may be gone by now.
+    let_go = getattr(
+        getattr(threadpoolctl, "OpenBLASController", None), "clear_controlling_thread", None
+    )
+    if let_go is not None:
+        let_go(force=True)
 
 
 _hold = _Hold()
@@ -154,6 +165,6 @@ def one_blas_thread() -> Iterator[None]:
 
 
 @cache
-def _blas() -> ThreadpoolController:
+def _blas() -> Any:  # noqa: ANN401
     # Looking for the libraries takes milliseconds, setting their threads microseconds.
-    return ThreadpoolController().select(user_api="blas")
+    return threadpoolctl.ThreadpoolController().select(user_api="blas")
