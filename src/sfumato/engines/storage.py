@@ -83,7 +83,7 @@ def _found(path: str, endings: tuple[str, ...]) -> list[Stored]:
     if _is_address(path):
         names, folder = _far(path)
     elif os.path.isdir(path):
-        names, folder = [os.path.join(path, name) for name in os.listdir(path)], True
+        names, folder = [entry.path for entry in os.scandir(path) if entry.is_file()], True
     elif os.path.exists(path) or not _MAGIC & set(path):
         names, folder = [path], False
         if not os.path.exists(path):

@@ -1,0 +1,170 @@
+"""Bugs planted in partitions, in files that are read in pieces, and in what is held of them."""
+
+from tests.mutants.mutant import Mutant
+
+PARTS = "tests/unit/test_parts.py"
+FILES = "tests/laws/test_engines_files.py"
+EVERY = f"{PARTS}::test_any_order_any_cut_and_any_repetition_count_each_row_once"
+CUT = f"{FILES}::test_any_cut_gives_the_same_integers"
+GROUPS = f"{FILES}::test_groups_keep_the_rows_that_they_keep_in_memory"
+UNIT = "tests/unit/test_file_engine.py"
+
+MUTANTS = {
+    "a second copy of a partition is counted": Mutant(
+        "engines/parts.py",
+        "        if known == fresh:\n            return False\n",
+        "        if known == fresh:\n            return True\n",
+        EVERY,
+    ),
+    "a missing partition is tolerated": Mutant(
+        "engines/parts.py",
+        "        if missing:\n",
+        "        if missing == self._n_parts:\n",
+        f"{PARTS}::test_a_missing_partition_is_an_error",
+    ),
+    "partitions are counted, not told apart": Mutant(
+        "engines/parts.py",
+        "        missing = self._n_parts - len(self._seen)\n",
+        "        self._all = getattr(self, '_all', 0)\n        missing = 0\n",
+        f"{PARTS}::test_a_missing_partition_fails_closed_and_the_charge_stands",
+    ),
+    "partly known partitions are counted": Mutant(
+        "engines/parts.py",
+        "        if known:\n            raise RuntimeError(",
+        "        if len(known) > len(fresh):\n            raise RuntimeError(",
+        f"{PARTS}::test_a_tally_refuses_what_it_cannot_tell_apart",
+    ),
+    "unknown partitions are counted": Mutant(
+        "engines/parts.py",
+        "not all(0 <= part < self._n_parts for part in fresh)",
+        "not all(0 <= part for part in fresh)",
+        f"{PARTS}::test_a_tally_refuses_what_it_cannot_tell_apart",
+    ),
+    "overlapping partials are merged": Mutant(
+        "engines/tasks.py",
+        "    if twice:\n",
+        "    if twice == set(one.parts):\n",
+        f"{PARTS}::test_merging_adds_disjoint_sets_and_refuses_others",
+    ),
+    "a merge forgets the partitions of one side": Mutant(
+        "engines/tasks.py",
+        "return Partial((*one.parts, *other.parts), one.state + other.state)",
+        "return Partial(one.parts, one.state + other.state)",
+        f"{PARTS}::test_merging_adds_disjoint_sets_and_refuses_others",
+    ),
+    "a tally writes into the first state": Mutant(
+        "engines/parts.py",
+        "self._state = partial.state.copy()",
+        "self._state = partial.state",
+        f"{PARTS}::test_a_tally_leaves_the_states_it_was_given_alone",
+    ),
+    "states of another shape are broadcast": Mutant(
+        "engines/parts.py",
+        "elif self._state.shape != partial.state.shape:",
+        "elif self._state.ndim != partial.state.ndim:",
+        f"{PARTS}::test_a_tally_refuses_what_it_cannot_tell_apart",
+    ),
+    "rows that are dropped are counted in tasks": Mutant(
+        "engines/tasks.py",
+        "yield rows if kept.all() else rows[kept]",
+        "yield rows",
+        EVERY,
+    ),
+    "tasks forget the group": Mutant(
+        "engines/tasks.py",
+        "    if most is None or chosen is not None:\n",
+        "    if most is None or chosen is not None or labels is not None:\n",
+        f"{PARTS}::test_groups_that_lie_in_one_partition_keep_the_rows_that_they_keep_in_an_array",
+    ),
+    "collected blocks lose their last row": Mutant(
+        "engines/tasks.py",
+        "wanted = (places >= self.first) & (places < self.last)",
+        "wanted = (places >= self.first) & (places < self.last - 1)",
+        f"{PARTS}::test_blocks_are_those_of_an_array_however_few_are_held",
+    ),
+    "all blocks are held at once": Mutant(
+        "engines/parts.py",
+        "if number > first and held + size > most:",
+        "if number > first and held > 10**9:",
+        f"{PARTS}::test_blocks_that_are_held_stay_below_the_limit",
+    ),
+    "rows that change between passes are taken": Mutant(
+        "engines/parts.py",
+        "        if (free != ends).any():\n",
+        "        if (free > ends).any():\n",
+        f"{PARTS}::test_rows_that_change_between_two_passes_are_noticed",
+    ),
+    "pieces of a text file overlap": Mutant(
+        "engines/text.py",
+        "_Few(raw, span[1] - span[0])",
+        "_Few(raw, span[1] - span[0] + 1)",
+        CUT,
+    ),
+    "lines are cut in two": Mutant(
+        "engines/text.py",
+        "            starts.add(_end_of_line(raw))\n",
+        "            starts.add(start)\n",
+        CUT,
+    ),
+    "every piece of a text file skips a line": Mutant(
+        "engines/delimited.py",
+        "start=0 if span[0] else self.start",
+        "start=self.start",
+        CUT,
+    ),
+    "the last row group is left out": Mutant(
+        "engines/parquet.py",
+        "if held >= rows or end == len(sizes):",
+        "if held >= rows:",
+        CUT,
+    ),
+    "pieces of an array overlap": Mutant(
+        "engines/npy.py",
+        "span=(i, min(i + rows, stop))",
+        "span=(i, min(i + rows + 1, stop))",
+        CUT,
+    ),
+    "arrays by columns are read by rows": Mutant(
+        "engines/npy.py",
+        "                if self.by_columns:\n",
+        "                if self.by_columns and not first:\n",
+        CUT,
+    ),
+    "each piece keeps its own few rows of a group": Mutant(
+        "engines/fewest.py",
+        "        rows = np.concatenate((rows, self._rows[seen].ravel()))\n",
+        "        rows = np.concatenate((rows, np.full(seen.size * self._most, _NO_ROW)))\n",
+        GROUPS,
+    ),
+    "groups keep a row more": Mutant(
+        "engines/file_engine.py",
+        "fewest = Fewest([len(codes) for codes in self._groups], self._most)",
+        "fewest = Fewest([len(codes) for codes in self._groups], self._most + 1)",
+        GROUPS,
+    ),
+    "groups are numbered anew in each piece": Mutant(
+        "engines/file_engine.py",
+        "codes = numbered(piece.labels(), known)",
+        "codes = numbered(piece.labels())",
+        GROUPS,
+    ),
+    "rows that are dropped take the place of others of their group": Mutant(
+        "engines/fewest.py",
+        "            own = codes[start:stop][kept].astype(np.int64)\n",
+        "            kept = np.ones_like(kept)\n"
+        "            own = codes[start:stop][kept].astype(np.int64)\n",
+        GROUPS,
+    ),
+    "files that change between passes are read on": Mutant(
+        "engines/pieces.py",
+        "            if file.stamp() != stamp:\n",
+        "            if file.stamp()[0] < stamp[0]:\n",
+        f"{UNIT}::test_files_that_change_are_refused",
+    ),
+    "a file given twice is counted twice": Mutant(
+        "engines/storage.py",
+        "    if twice is not None:\n",
+        "    if twice is None and not found:\n",
+        f"{UNIT}::test_a_file_is_counted_once",
+    ),
+}
