@@ -199,17 +199,17 @@ def use(backend: Backend) -> Iterator[None]:
         _backend = before
 
 
-def compiled(rows: Lattice) -> bool:
-    """Whether the compiled loops are there, and worth it, for rows like these."""
-    return _loops(rows) is not kernels_numpy
+def compiled(rows: Lattice, times: int = 1) -> bool:
+    """Whether the compiled loops are there, and worth it, for rows like these seen so often."""
+    return _loops(rows, times) is not kernels_numpy
 
 
-def _loops(rows: Lattice) -> Loops:
+def _loops(rows: Lattice, times: int = 1) -> Loops:
     global _cells_seen
     if _backend == "numpy":
         return kernels_numpy
     if _backend == "auto" and not _numba.cache_info().currsize:
-        _cells_seen += rows.size
+        _cells_seen += rows.size * times
         if _cells_seen < _WORTH_LOADING:
             return kernels_numpy
     return _numba() or kernels_numpy
