@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from bench.engines_serving import Server, Setup
 from bench.growing_tables import append_row, read_rows, write_rows
-from bench.speed import machine_efficiency
+from bench.speed import machine_efficiency, seconds
 
 SETUP = ("engine", "processes", "tasks", "rows")
 NUMBERS = ("startup", "seconds", "cpu", "machine")
 
-# Two threads that share nothing must be so much faster than one, or a core was not ours.
+# Two threads that share nothing must get so much of two cores, or one was not ours.
 QUIET = 0.9
 
 
@@ -44,6 +47,21 @@ class Best:
     def is_quiet(self) -> bool:
         """Whether there was a time when both cores were free."""
         return self.machine >= QUIET
+
+
+def two_cores() -> float:
+    """What two threads get of two cores: by their time beside one thread's, and by their CPU time.
+
+    The first shows cores that slow each other down; the second, neighbours that slow both alike.
+    """
+    start = time.process_time()
+    wall = seconds(lambda: _both(bytes(60_000_000)))
+    return min(machine_efficiency(), (time.process_time() - start) / wall / 2)
+
+
+def _both(data: bytes) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(hashlib.sha256, [data] * 2))
 
 
 def read(path: Path) -> list[Timing]:
@@ -79,7 +97,7 @@ def complete(path: Path, setups: Sequence[Setup], rounds: int) -> None:
     with ExitStack() as stack:
         servers = {setup: stack.enter_context(Server(setup)) for setup in setups}
         for number in range(left):
-            machine = machine_efficiency()
+            machine = two_cores()
             for setup, server in servers.items():
                 found = server.fit()
                 timing = Timing(setup, server.startup, found["seconds"], found["cpu"], machine)

@@ -76,7 +76,7 @@ def speed(figure: str, curves: list[Curve], rows: int, path: Path) -> None:
     axis.set_xticks(PROCESSES)
     axis.set_xlabel("processes (threads of the pool)")
     axis.set_ylabel(label)
-    axis.set_title(f"{title}, {rows:,} × 8, K = 10 (filled: measured, hollow: model)", fontsize=10)
+    axis.set_title(f"{title}; {rows:,} × 8, K = 10; filled: measured, hollow: model", fontsize=9)
     axis.grid(alpha=0.25)
     axis.legend(fontsize=8, frameon=False, ncols=2)
     _save(drawing, path)
