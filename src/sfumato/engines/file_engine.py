@@ -15,6 +15,7 @@ from sfumato.engines.groups import numbered
 from sfumato.engines.kernels import MAX_FEATURES
 from sfumato.engines.parts import Fold, Partial, Pick, Picked
 from sfumato.engines.pieces import Piece, pieces_of
+from sfumato.engines.progress import Pass
 from sfumato.engines.tables import Layout
 from sfumato.engines.tasks import Mask
 from sfumato.engines.working import allowed_threads, as_done
@@ -78,8 +79,10 @@ class FileEngine:
         if scale in self._chosen:
             return self._chosen[scale]
         fewest = Fewest([len(codes) for codes in self._groups], self._most)
+        step = Pass(self.n_parts).step
         for part, (piece, codes) in enumerate(zip(self._pieces, self._groups, strict=True)):
             fewest.look(part, scale, piece.blocks(), codes)
+            step()
         chosen = fewest.chosen()
         # A ruler is laid on the rows once.
         if isinstance(scale, Box):
