@@ -117,9 +117,8 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), data frame, path or Curator
-            The rows. NaN and infinite cells follow the `nan` policy. A path may be a folder, a
-            pattern or a list of paths; a data frame or array may be one of Dask, a data frame also
-            one of Spark.
+            The rows, or where they are: also a folder, a pattern, a Dask array or frame, a Spark
+            frame. NaN and infinite cells follow the `nan` policy.
         y : None
             Ignored.
         groups : array-like of shape (n_samples,) or column name, optional
@@ -225,9 +224,8 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         )
         self.n_features_in_ = opened.n_features
         if is_elsewhere(X):
-            names = names_of(X, groups)
             self.__dict__.pop("feature_names_in_", None)
-            if names is not None:
+            if (names := names_of(X, groups)) is not None:
                 self.feature_names_in_ = np.array(names, dtype=object)
         elif not isinstance(X, Curator):
             validate_data(self, split_groups(X, groups)[0], skip_check_array=True)
