@@ -18,6 +18,7 @@ from sfumato.budget import Account, Caps
 from sfumato.curator.curator import Curator
 from sfumato.curator.scores import Cost
 from sfumato.methods.balcan import settings
+from sfumato.methods.balcan.partition import threshold
 from sfumato.methods.balcan.parts import Parts, Purse
 from sfumato.methods.balcan.presets import (
     FAILURE,
@@ -47,14 +48,15 @@ class Balcan:
     k-means at the end. `budget` weighs candidates, search, recovery, rounds and the choice among
     runs; `carry` hands on what the partitions leave of it. `deepest` takes the candidates of the
     greatest depths until there are k.
-    `search="coreset"` clusters weights in place of swaps: the counts of the `"cubes"`, which are
-    there already, or counts around the candidates that are `"bought"`. `failure` is a probability
-    that the theory gives up on, not the δ of (ε, δ)-DP.
+    `search="coreset"` clusters weights in place of swaps: counts of rows around the candidates that
+    are `"bought"`, those of the `"cubes"`, which are there already, or `"both"`, the first to find
+    the clusters and the second to place them. `failure` is a probability that the theory gives up
+    on, not the δ of (ε, δ)-DP.
     """
 
     preset: PresetName = "edler"
     search: Search = "swaps"
-    weights: Weights = "cubes"
+    weights: Weights = "both"
     dimensions: int | None = None
     runs: int | None = None
     partitions: int | None = None
@@ -94,7 +96,7 @@ class Balcan:
         # Without a declared number of rows, what even two of them would need is refused.
         n = 2.0 if task.n_rows is None else float(task.n_rows)
         sizes, parts = self.sizes(task, n), self.parts()
-        check_sizes(sizes, n=n, declared=task.n_rows is not None)
+        self._check(task, n)
         parts.check(task.epsilon, task.n_features, sizes.rounds, sizes.runs)
         return self.division(task)
 
@@ -114,7 +116,7 @@ class Balcan:
         """Buy the number of rows, find centres once or several times, and choose among them."""
         n, _ = size_and_rest(curator, task, account.rest("pure"))
         sizes = self.sizes(task, n)
-        check_sizes(sizes, n=n, declared=task.n_rows is not None)
+        self._check(task, n)
         purse = Purse.of(account, self.parts(), sizes.runs, carry=bool(self.carry))
         run = Run(self.recipe(), sizes, task, n, law_of(self.noise, account))
         found = [run(curator, purse, rng) for _ in range(sizes.runs)]
@@ -126,6 +128,13 @@ class Balcan:
         if rest.amount:
             best = replace(best, sizes=noisy_sizes(curator, best.points, rest))
         return replace(best, notes=(f"preset {self.preset}, about {n:,.0f} rows", *best.notes))
+
+    def _check(self, task: Task, n: float) -> None:
+        sizes, recipe = self.sizes(task, n), self.recipe()
+        cuts = sizes.runs * sizes.partitions * sizes.depths
+        share = float(self.parts().candidates * task.epsilon / cuts)
+        gamma = threshold(recipe.gamma, share, n, recipe.failure / sizes.partitions)
+        check_sizes(sizes, n=n, declared=task.n_rows is not None, gamma=gamma)
 
     def _choice(self, curator: Curator, account: Account, sets: Floats) -> int:
         law = self.recipe().law
@@ -149,7 +158,7 @@ class Balcan:
         """How ε is divided."""
         preset = PRESETS[self.preset]
         coreset = self.search == "coreset"
-        searches = self.weights == "bought" if coreset else self.swaps != 0
+        searches = self.weights != "cubes" if coreset else self.swaps != 0
         needed = (True, searches, True, bool(self._rounds), self._runs > 1)
         budget = preset.budget if self.budget is None else self.budget
         weights = settings.weights_of(budget, needed)

@@ -34,7 +34,8 @@ def foresee(method: Balcan, task: Task, n: float) -> Foresight:
         budget = float(task.epsilon * last * (1 - SLICE) ** counted)
     error = step_mse(n, task.k, budget, noise_error(law, task.n_features))
     children = most_cubes(sizes.dimensions) << sizes.dimensions
-    memory = 3 * _NUMBER * (task.k * (task.n_features + 1) + children)
+    numbers = task.k * (task.n_features + 1) + children * (sizes.dimensions + 2)
+    memory = 3 * _NUMBER * numbers
     note = (
         f"up to {sizes.passes:,} questions in {sizes.dimensions} dimensions, then averages with "
         f"{law} noise; without the error of the search"

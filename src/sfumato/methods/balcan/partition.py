@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from sfumato.box import REACH, Floats, Ints
 from sfumato.budget import Share
 from sfumato.curator.curator import Curator
-from sfumato.curator.questions import MAX_NUMBERS, Cubes
+from sfumato.curator.questions import Cubes
 
-# The most cubes that are cut at one depth: the fullest are.
+# The most cubes that are cut at one depth, and coordinates of their parts: the fullest are.
 _MOST_CUBES = 2**12
+_MOST_NUMBERS = 2**22
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,9 @@ class Cut:
         return np.concatenate(kept)
 
 
-def threshold(gamma: float, share: Share, n: float, failure: float) -> float:
+def threshold(gamma: float, epsilon: float, n: float, failure: float) -> float:
     """Noisy rows from which a cube is cut: γ = factor·ln(n/failure)/ε′."""
-    return gamma * math.log(max(n, 2.0) / failure) / float(share.amount)
+    return gamma * math.log(max(n, 2.0) / failure) / epsilon
 
 
 def shifted_cube(p: int, depths: int, rng: np.random.Generator) -> tuple[Ints, int]:
@@ -104,7 +105,7 @@ def _middles(corners: Ints, side: int) -> Floats:
 
 def most_cubes(p: int) -> int:
     """How many cubes are cut at one depth in p dimensions."""
-    return min(_MOST_CUBES, MAX_NUMBERS >> p)
+    return max(1, min(_MOST_CUBES, _MOST_NUMBERS // (p << p)))
 
 
 def _fullest(counts: Floats, gamma: float, p: int) -> NDArray[np.bool_]:

@@ -14,8 +14,8 @@ Law = Literal["exponential", "permute_and_flip"]
 FAILURE = 0.1
 """The failure probability of all experiments of the thesis. It is not the δ of (ε, δ)-DP."""
 
-MOST_PARTS = 2**20
-"""The most parts that one cube may be cut into: 20 dimensions."""
+MOST_DIMENSIONS = 16
+"""The most dimensions in which cubes are cut, each into 2^16 parts."""
 
 MOST_PASSES = 4096
 """The most questions, and so passes over the rows, that one fit may ask."""
@@ -139,19 +139,19 @@ def runs_of(preset: Preset, failure: float) -> int:
     return max(1, math.ceil(preset.runs(failure)))
 
 
-def check_sizes(sizes: Sizes, *, n: float, declared: bool) -> None:
-    """Refuse what cannot run, with the numbers that it would need."""
+def check_sizes(sizes: Sizes, *, n: float, declared: bool, gamma: float) -> None:
+    """Refuse what cannot run, with the numbers that it would need; γ in rows."""
     problems = []
-    if 2**sizes.dimensions > MOST_PARTS:
+    if sizes.dimensions > MOST_DIMENSIONS:
         problems.append(
             f"{sizes.dimensions} dimensions cut every cube into 2^{sizes.dimensions} = "
-            f"{2.0**sizes.dimensions:.2g} parts, and {MOST_PARTS:,} (20 dimensions) fit"
+            f"{2.0**sizes.dimensions:.2g} parts, and {MOST_DIMENSIONS} are allowed"
         )
     if sizes.passes > MOST_PASSES:
         problems.append(
             f"{sizes.runs:,} runs of {sizes.partitions:,} partitions with {sizes.depths} depths "
             f"and {sizes.swaps:,} swaps take {sizes.passes:,} passes over the rows, and "
-            f"{MOST_PASSES:,} are allowed"
+            f"{MOST_PASSES:,} are allowed; a cube would be cut from {gamma:.3g} rows on"
         )
     if problems:
         rows = f"{n:,.0f} rows" if declared else f"about {n:,.0f} rows"

@@ -18,15 +18,15 @@ from sfumato.methods.balcan.parts import Purse
 from sfumato.methods.balcan.presets import Law, Sizes
 from sfumato.methods.balcan.search import (
     SwapSearch,
-    by_bought_weights,
     by_cubes,
     by_swaps,
+    by_weights,
     pooled,
 )
 from sfumato.methods.base import Centers, Task
 
 Search = Literal["swaps", "coreset"]
-Weights = Literal["cubes", "bought"]
+Weights = Literal["both", "bought", "cubes"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Run:
         for share in purse.candidates(sizes.partitions):
             shares = share.evenly(sizes.depths)
             failure = self.recipe.failure / sizes.partitions
-            gamma = threshold(self.recipe.gamma, shares[0], self.n, failure)
+            gamma = threshold(self.recipe.gamma, float(shares[0].amount), self.n, failure)
             corners, side = shifted_cube(sizes.dimensions, sizes.depths, rng)
             cuts.append(partition(view, corners, side, shares, gamma))
         return cuts
@@ -83,15 +83,22 @@ class Run:
     ) -> tuple[Floats, str]:
         """Find k centres in the view; returns them and how, in words."""
         recipe, k = self.recipe, self.task.k
+        cells = f"the noisy counts of {sum(len(cut.counts) for cut in cuts):,} cubes"
         if recipe.search == "coreset" and recipe.weights == "cubes":
-            cells = sum(len(cut.counts) for cut in cuts)
-            return by_cubes(cuts, k, rng), f"clusters of the noisy counts of {cells:,} cubes"
-        points, share = pooled(cuts, k, recipe.deepest), purse.search(spent)
+            return by_cubes(cuts, k, rng), f"clusters of {cells}"
+        points = pooled(cuts, k, recipe.deepest)
         many = f"{len(points):,} candidates"
-        if recipe.search == "coreset":
-            return by_bought_weights(view, points, k, share, rng), f"clusters of {many} by weight"
-        how = SwapSearch(self.sizes.swaps, recipe.law, recipe.subset)
-        return by_swaps(view, points, k, share, how, rng), f"{self.sizes.swaps} swaps with {many}"
+        if recipe.search == "swaps" and not self.sizes.swaps:
+            return points[rng.choice(len(points), k, replace=False)], f"{k} random ones of {many}"
+        share = purse.search(spent)
+        if recipe.search == "swaps":
+            how = SwapSearch(self.sizes.swaps, recipe.law, recipe.subset)
+            found = by_swaps(view, points, k, share, how, rng)
+            return found, f"{self.sizes.swaps} swaps with {many}"
+        found, how_found = by_weights(view, points, k, share, rng), f"clusters of {many} by weight"
+        if recipe.weights == "bought":
+            return found, how_found
+        return by_cubes(cuts, k, rng, found), f"{how_found}, settled among {cells}"
 
     def _notes(self, cuts: list[Cut]) -> tuple[str, ...]:
         sizes, deepest = self.sizes, max(len(cut.levels) for cut in cuts)

@@ -15,10 +15,14 @@ from sfumato.curator.scores import Cost, Swaps
 from sfumato.methods.balcan.partition import Cut, into_ball
 from sfumato.methods.balcan.presets import Law
 from sfumato.synopsis.denoise import denoise_leaves
+from sfumato.synopsis.lloyd import Weighted, assign, settle
 from sfumato.synopsis.weighted import weighted_kmeans
 
 # The most swaps that are weighed at once; of more candidates a random part is taken.
 _MOST_SWAPS = 2**20
+
+# Steps in which centres settle among the cubes.
+_STEPS = 20
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ def by_swaps(
     Edler 2023, Algorithms 4 and 11. Without candidates to swap with, the share stays unspent.
     """
     chosen = rng.choice(len(points), k, replace=False)
-    if not how.swaps or len(points) == k:
+    if len(points) == k:
         return points[chosen]
     shares = share.evenly(how.swaps + 1 if how.swaps > 1 else 1)
     seen: list[Floats] = []
@@ -82,24 +86,31 @@ def _others(m: int, chosen: Ints, subset: int | None, rng: np.random.Generator) 
     return np.sort(rng.choice(others, most, replace=False))
 
 
-def by_bought_weights(
+def by_weights(
     view: Curator, points: Floats, k: int, share: Share, rng: np.random.Generator
 ) -> Floats:
     """Buy how many rows are nearest to each candidate, and cluster the candidates by that."""
     answer = view.counts(Nearest(points.astype(np.int64)), share=share)
-    weights = np.maximum(answer.values - answer.noise_std / sqrt(2), 0.0)
-    return _clustered(points, weights, k, rng)
+    weights = denoise_leaves(answer.values, np.ones(len(points)), answer.noise_std / sqrt(2))
+    centers, _ = weighted_kmeans(points / REACH, weights, k, rng)
+    return np.rint(centers * REACH)
 
 
-def by_cubes(cuts: list[Cut], k: int, rng: np.random.Generator) -> Floats:
-    """Cluster the cubes that were counted but not cut by those counts: it costs nothing."""
-    points = np.concatenate([cut.leaves for cut in cuts])
+def by_cubes(
+    cuts: list[Cut], k: int, rng: np.random.Generator, start: Floats | None = None
+) -> Floats:
+    """Cluster the cubes that were counted but not cut by those counts, which costs nothing.
+
+    With a start its centres settle among the cubes, without one they are looked for.
+    """
+    points = into_ball(np.concatenate([cut.leaves for cut in cuts])) / REACH
     weights = np.concatenate(
         [denoise_leaves(cut.counts, cut.volumes, cut.noise_std / sqrt(2)) for cut in cuts]
     )
-    return _clustered(into_ball(points), weights, k, rng)
-
-
-def _clustered(points: Floats, weights: Floats, k: int, rng: np.random.Generator) -> Floats:
-    centers, _ = weighted_kmeans(points / REACH, weights, k, rng)
-    return np.rint(centers * REACH)
+    held = weights > 0
+    if start is None or not held.any():
+        found, _ = weighted_kmeans(points, weights, k, rng)
+    else:
+        mass = Weighted.of(points[held], weights[held])
+        found = settle(mass, assign(mass, start / REACH), _STEPS).centers
+    return np.rint(found * REACH)
