@@ -29,6 +29,12 @@ LABELS = {
     (SPARK, 2): "Spark, `local[2]`",
 }
 NOTHING = "Not measured yet."
+HOW = (
+    "{rows:,} × 8 numbers in memory in ten partitions, K = 10, `sukpisit` with five passes on one "
+    "machine of two cores; start-up is that of Python, the library and the engine. The best of "
+    "{fits} fits each, in turns. CPU time is that of all processes."
+)
+BUSY = " **The machine was busy meanwhile.**"
 
 
 def setups(rows: int = ROWS) -> list[Setup]:
@@ -51,9 +57,9 @@ def as_markdown(found: dict[Setup, Best], rows: int = ROWS) -> str:
         numbers = (each.startup, each.seconds / PASSES, each.cpu / PASSES)
         cells = " | ".join(f"{number:.2g}" for number in numbers)
         lines.append(f"| {label} | {cells} | {each.cpu / base.cpu:.2f} |")
-    machine = max(each.machine for each in there)
-    busy = "" if machine >= engines_timing.QUIET else " **The second core was busy.**"
-    lines += ["", f"Best of {min(b.fits for b in there)} fits each, in turns.{busy}"]
+    busy = "" if max(b.machine for b in there) >= engines_timing.QUIET else BUSY
+    how = HOW.format(rows=rows, fits=min(b.fits for b in there))
+    lines += ["", how + busy]
     return "\n".join(lines)
 
 
