@@ -33,6 +33,7 @@ _PARSE: dict[str, Callable[[str], Any]] = {
     "noise": str,
     "budget": numbers,
     "deepest": lambda text: text == "True",
+    "carry": lambda text: text == "True",
     "gamma": float,
     "failure": float,
     "alpha": float,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter, NullLocator
 
 from bench.papers.edler2023_claims import Tables
 from bench.papers.edler2023_tables import Row, Rows
@@ -17,18 +17,21 @@ from bench.papers.edler2023_tables import Row, Rows
 mpl.use("Agg")
 
 STYLES = {
-    "python": ("Python / preset edler or matlab", "#0072b2", "o"),
-    "matlab": ("Matlab / preset matlab", "#d55e00", "^"),
+    "python": ("balcan, as the thesis sets it", "#0072b2", "o"),
+    "matlab": ("balcan, preset matlab", "#d55e00", "^"),
     "with": ("with rounds of k-means", "#0072b2", "o"),
     "without": ("without rounds", "#d55e00", "^"),
-    "diffprivlib": ("diffprivlib / dplloyd", "#009e73", "s"),
+    "diffprivlib": ("dplloyd", "#009e73", "s"),
     "kmeans": ("k-means++ without privacy", "#555555", "x"),
     "coreset": ("balcan, coreset", "#7b4f9d", "D"),
     "auto": ("auto", "#cc79a7", "v"),
     "published": ("as published, simulated", "#56b4e9", "*"),
     "dplloyd at half": ("dplloyd, ε = 0.5", "#9fcfbf", "s"),
-    "inertia": ("inertia", "#0072b2", "o"),
-    "seconds": ("seconds", "#0072b2", "o"),
+    "inertia": ("ours", "#0072b2", "o"),
+    "seconds": ("ours", "#0072b2", "o"),
+    "a fifth of ε for swaps": ("a fifth of ε for swaps", "#e69f00", "s"),
+    "δ = 1e-6": ("δ = 1e-6", "#009e73", "D"),
+    "a fifth, δ = 1e-6": ("a fifth of ε for swaps, δ = 1e-6", "#cc79a7", "v"),
     "mnist": ("MNIST", "#0072b2", "o"),
     "blobs": ("64 blobs", "#d55e00", "^"),
 }
@@ -61,6 +64,15 @@ COMPARISON = [
 SHEETS = {"chapter4": CHAPTER4, "tuning": TUNING, "comparison": COMPARISON}
 _LOG_X = ("fig4.3", "fig4.4", "fig4.5", "fig4.6", "fig5.2", "fig5.5", "fig5.6", "fig5.7", "fig5.8")
 _LOG_Y = ("fig4.1", "fig4.5", "fig5.6", "fig5.7", "fig5.8")
+# What the thesis ran under the name of a series.
+THEIR_NAMES = {
+    "python": "Python",
+    "matlab": "Matlab",
+    "diffprivlib": "diffprivlib",
+    "kmeans": "k-means++",
+    "inertia": "Python",
+    "seconds": "Python",
+}
 LABELS = {"fig4.1": "seconds", "subset": "inertia / inertia with all"}
 _COLUMNS = 3
 
@@ -99,7 +111,7 @@ def sheet(tables: Tables, panels: list[tuple[str, str, str]], path: Path) -> Non
         found.values(), found.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize=9
     )
     figure.suptitle(
-        "Edler 2023: ours solid, with two standard errors; the thesis's numbers dashed", fontsize=12
+        "Edler 2023: ours solid, ± two standard errors; the thesis's numbers dashed", fontsize=12
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=90, metadata={"Software": None})
@@ -114,16 +126,17 @@ def panel(axis: Axes, part: str, rows: Rows) -> None:
         if series not in STYLES or (series == "matlab" and part.startswith("fig4")):
             continue
         mine = [row for row in rows.values() if row.series == series]
-        curve(axis, part, mine, series)
+        curve(axis, mine, series)
     if part.startswith("fig4") and part != "fig4.1":
-        _, color, marker = STYLES["matlab"]
-        theirs = [row for row in rows.values() if row.series == "matlab"]
-        dashed(axis, theirs, color, marker)
+        dashed(axis, [row for row in rows.values() if row.series == "matlab"], "matlab")
     if part in _LOG_X:
-        axis.set_xscale("log", base=10 if part in ("fig4.5", "fig5.7") else 2)
-        axis.xaxis.set_major_formatter("{x:g}")
+        places = sorted({float(row.x) for row in rows.values()})
+        axis.set_xscale("log")
+        axis.set_xticks(places, [f"{place:g}" for place in places])
+        axis.xaxis.set_minor_locator(NullLocator())
     if part in _LOG_Y:
         axis.set_yscale("log")
+        axis.yaxis.set_minor_formatter(NullFormatter())
 
 
 def over_the_last(rows: Rows) -> Rows:
@@ -135,15 +148,12 @@ def over_the_last(rows: Rows) -> Rows:
     }
 
 
-def curve(axis: Axes, part: str, rows: list[Row], series: str) -> None:
+def curve(axis: Axes, rows: list[Row], series: str) -> None:
     """One series: ours, and the thesis's where it has one."""
     label, color, marker = STYLES[series]
-    places = list(positions(rows))
-    if any(isinstance(place, str) for place in places):
-        places = [str(place) for place in places]
     errors = [0.0 if math.isnan(row.error) else 2 * row.error for row in rows]
     axis.errorbar(
-        places,
+        positions(rows),
         [row.ours for row in rows],
         errors,
         color=color,
@@ -154,29 +164,31 @@ def curve(axis: Axes, part: str, rows: list[Row], series: str) -> None:
         label=label,
     )
     if series != "published":
-        dashed(axis, rows, color, marker)
+        dashed(axis, rows, series)
 
 
-def dashed(axis: Axes, rows: list[Row], color: str, marker: str) -> None:
+def dashed(axis: Axes, rows: list[Row], series: str) -> None:
     """The thesis's numbers."""
     known = [row for row in rows if not math.isnan(row.theirs)]
-    axis.plot(
-        list(positions(known)),
-        [row.theirs for row in known],
-        color=color,
-        marker=marker,
-        markersize=4,
-        markerfacecolor="white",
-        linewidth=1.0,
-        linestyle="--",
-        alpha=0.7,
-    )
+    name, color, marker = STYLES[series]
+    if known:
+        axis.plot(
+            positions(known),
+            [row.theirs for row in known],
+            color=color,
+            marker=marker,
+            markersize=4,
+            markerfacecolor="white",
+            linewidth=1.0,
+            linestyle="--",
+            alpha=0.7,
+            label=f"thesis: {THEIR_NAMES.get(series, name)}",
+        )
 
 
-def positions(rows: list[Row]) -> Iterable[float | str]:
-    """Where rows stand on the x axis: numbers as numbers, words as words."""
-    for row in rows:
-        try:
-            yield float(row.x)
-        except ValueError:
-            yield row.x
+def positions(rows: list[Row]) -> list[float] | list[str]:
+    """Where rows stand on the x axis: at their numbers, or side by side if one is a word."""
+    try:
+        return [float(row.x) for row in rows]
+    except ValueError:
+        return [row.x for row in rows]
