@@ -45,7 +45,7 @@ class ArrayRows:
     ) -> None:
         self._source = source_of(source)
         self._groups = groups
-        self._most = _whole(max_rows_per_group, "max_rows_per_group")
+        self._most = check_whole(max_rows_per_group, "max_rows_per_group")
         self._threads = allowed_threads()
         self._lattices: dict[Scale, Lattice] = {}
         if groups is not None:
@@ -85,7 +85,7 @@ class ArrayRows:
 
     def split(self, box: Box, parts: int, key: int) -> Iterator[Lattice]:
         """Yield `parts` disjoint blocks; a keyed hash of a row's own values picks its block."""
-        _whole(parts, "parts")
+        check_whole(parts, "parts")
         lattice = self._lattice(box)
         narrow = np.uint16 if parts <= 2**16 else np.int64
         part_of = (hash_rows(lattice, key) % np.uint64(parts)).astype(narrow)
@@ -167,7 +167,8 @@ def _spans(n_rows: int, n_features: int) -> deque[slice]:
     return deque(slice(a, b) for a, b in pairwise([*starts, n_rows]))
 
 
-def _whole(value: int, name: str) -> int:
+def check_whole(value: int, name: str) -> int:
+    """Refuse what is not a whole number from 1 on."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} must be a whole number from 1 on, got {value!r}")
     return int(value)

@@ -9,7 +9,7 @@ from typing import Any
 import dask
 from numpy.typing import NDArray
 
-from sfumato.engines.array import ArrayRows
+from sfumato.engines.array import ArrayRows, check_whole
 from sfumato.engines.base import Rows
 from sfumato.engines.dask_cluster import connected, current_client
 from sfumato.engines.dask_engine import DaskEngine
@@ -51,10 +51,10 @@ def open_dask(
 
     `groups` is the name of a column of a frame, or holds one label for each row of an array.
     """
-    table = table_of(data, groups)
+    table, most = table_of(data, groups), check_whole(max_rows_per_group, "max_rows_per_group")
     client = client or current_client()
     if client is None:
-        return _here(table, max_rows_per_group)
+        return _here(table, most)
     keys = outside_keys(data)
     if keys and client.run_on_scheduler(without_recipe, keys=keys):
         raise ValueError(
@@ -62,7 +62,7 @@ def open_dask(
             "worker fails nobody can make it again; read it on the workers, from Parquet for "
             "example, or let the recipe hold it (dask.array.from_array)"
         )
-    return _on(client, table, max_rows_per_group)
+    return _on(client, table, most)
 
 
 @contextmanager
@@ -83,8 +83,9 @@ def open_dask_files(
     must find the files under the same paths. Each piece of a file is put on the lattice once.
     """
     layout = layout_of(paths, columns=columns, groups=groups, header=header)
+    most = check_whole(max_rows_per_group, "max_rows_per_group")
     with connected(workers, scheduler) as client:
-        yield files_on(client, layout, max_rows_per_group)
+        yield files_on(client, layout, most)
 
 
 def files_on(client: Any, layout: Layout, most: int = 1) -> Rows:  # noqa: ANN401

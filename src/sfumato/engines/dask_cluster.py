@@ -8,15 +8,22 @@ from typing import Any
 
 import dask
 
+from sfumato.engines.array import check_whole
 from sfumato.engines.working import allowed_threads
 
 _CRITICAL = 50
 
-# Pages about the cluster would be open to every user of the machine; nobody needs what they say.
-_QUIET = {
-    "distributed.worker.profile.enabled": False,
+_SETTINGS = {
+    # A worker that dies twice in a short time is started again nevertheless.
+    "distributed.deploy.lost-worker-timeout": "1 day",
+    # Pages about the cluster would be open to every user of the machine.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
+    # What is measured for those pages takes a tenth of a processor, and a pass is short.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1 s",
+    "distributed.admin.system-monitor.interval": "5 s",
+    "distributed.worker.memory.monitor-interval": "500 ms",
 }
 
 
@@ -47,11 +54,9 @@ def connected(workers: int | None = None, scheduler: str | None = None) -> Itera
         with Client(scheduler, set_as_default=False) as client:
             yield client
         return
-    count = allowed_threads() if workers is None else workers
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise ValueError(f"workers must be a whole number from 1 on, got {workers!r}")
+    count = check_whole(allowed_threads() if workers is None else workers, "workers")
     with (
-        dask.config.set(_QUIET),
+        dask.config.set(_SETTINGS),
         LocalCluster(
             n_workers=count,
             threads_per_worker=1,
@@ -61,6 +66,7 @@ def connected(workers: int | None = None, scheduler: str | None = None) -> Itera
             dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
             security=True,
+            preload=["sfumato.engines.dask_tasks"],
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):

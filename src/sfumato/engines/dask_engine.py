@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, cast
 
 from dask import delayed
@@ -21,6 +22,9 @@ _BATCH_BYTES = 2**26
 
 # A task that goes to more workers than this is sent once and passed on from one to the other.
 _COPIES = 16
+
+# Seconds between results that are fetched together.
+_CLOSELY = 0.02
 
 # Storage may fail for a moment.
 _RETRIES = 2
@@ -125,9 +129,7 @@ class DaskEngine:
                 future.add_done_callback(done.put)
             waiting = len(futures)
             while waiting:
-                ready = [done.get()]
-                while not done.empty():
-                    ready.append(done.get())
+                ready = _next(done, waiting)
                 waiting -= len(ready)
                 for results in self._gathered(ready):
                     yield from results
@@ -148,6 +150,15 @@ class DaskEngine:
                 "nothing is released, and what was charged stays charged"
             ) from None
         return results
+
+
+def _next(done: SimpleQueue[Any], waiting: int) -> list[Any]:
+    """Wait for one that is done, and for those that follow closely: they are fetched together."""
+    ready = [done.get()]
+    with suppress(Empty):
+        while len(ready) < waiting:
+            ready.append(done.get(timeout=_CLOSELY))
+    return ready
 
 
 def deal(homes: Sequence[str], sizes: Sequence[int], threads: int) -> list[list[int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.box import Floats, Lattice
-from sfumato.engines.base import Scale
+from sfumato.box import Box, Floats, Lattice
+from sfumato.engines.kernels import write_lattice
 from sfumato.engines.pieces import Piece
 from sfumato.engines.sources import Frame, source_of
 from sfumato.engines.tasks import Fold, Partial, Pick, Picked, counted
@@ -25,17 +26,32 @@ OWNER = "owner"
 _SPAN_CELLS = 2**18
 
 
+def dask_setup(worker: object) -> None:
+    """Leave Ctrl-C to the process that started the workers, which ends them in order."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def lattice_of(
-    scale: Scale,
+    box: Box,
     most: int | None,
     source: Any,  # noqa: ANN401
     owner: str | None,
 ) -> Lattice:
     """Put a partition on the lattice: the rows that count, a quarter of their size as float64."""
-    blocks, labels = _opened(source, scale.n_features, owner)
-    found = [np.empty((0, scale.n_features), dtype=np.int16)]
-    found += [rows.copy() for rows in counted(scale, most, blocks, labels, None)]
-    return np.concatenate(found)
+    blocks, labels = _opened(source, box.n_features, owner)
+    if most is None:
+        found = [_snapped(box, block) for block in blocks]
+    else:
+        found = list(counted(box, most, blocks, labels, None))
+    if len(found) == 1:
+        return found[0]
+    return np.concatenate([np.empty((0, box.n_features), dtype=np.int16), *found])
+
+
+def _snapped(box: Box, block: NDArray[Any]) -> Lattice:
+    lattice = np.empty(block.shape, dtype=np.int16)
+    kept = write_lattice(box, block, lattice)
+    return lattice if kept.all() else lattice[kept]
 
 
 def run_on(task: Task, parts: Sequence[int], lattices: Sequence[Lattice]) -> Results:
