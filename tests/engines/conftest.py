@@ -10,3 +10,21 @@ def dask_client():
 
     with connected(workers=2) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def spark_master(tmp_path_factory):
+    """A Spark standalone master and two workers: its address, and their processes."""
+    from tests.engines.spark_cluster import cluster
+
+    with cluster(tmp_path_factory.mktemp("spark")) as master:
+        yield master
+
+
+@pytest.fixture(scope="session")
+def spark(spark_master):
+    """A session with two executors, one on each worker."""
+    from tests.engines.spark_cluster import session
+
+    with session(spark_master[0]) as opened:
+        yield opened

@@ -17,7 +17,13 @@ HOME = Path(pyspark.__file__).parent
 WORKERS = 2
 # Small and soon up: these machines live for a minute or two.
 JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss1m"
+# What Spark's own start script opens for it, as far as a master and a worker need it.
+OPENS = [
+    f"--add-opens=java.base/{package}=ALL-UNNAMED"
+    for package in ("java.lang", "java.lang.invoke", "java.nio", "java.util", "sun.nio.ch")
+]
 SETTINGS = {
+    "spark.cores.max": str(WORKERS),
     "spark.executor.cores": "1",
     "spark.executor.memory": "512m",
     "spark.executor.extraJavaOptions": JVM,
@@ -30,30 +36,31 @@ SETTINGS = {
     "spark.log.level": "OFF",
     "spark.sql.shuffle.partitions": "3",
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-    # A test that kills executors all the time must not run out of patience for them.
-    "spark.task.maxFailures": "20",
-    "spark.stage.maxConsecutiveAttempts": "20",
-    "spark.deploy.maxExecutorRetries": "-1",
+    # Tests bring kernels of their own.
+    "spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[2]),
 }
 
 
 @contextmanager
 def cluster(folder):
-    """Start a master and its workers; yields the master's address and ends them all."""
+    """Start a master and its workers; yields the master's address and the workers' ids.
+
+    Each worker leads a session of processes, with its executors in it and their Python workers.
+    """
     environment = {
         **os.environ,
         "SPARK_HOME": str(HOME),
+        "SPARK_SCALA_VERSION": "2.13",
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LOCAL_DIRS": str(folder),
-        "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": f"{JVM} -Dspark.worker.timeout=20",
         "PYSPARK_PYTHON": sys.executable,
     }
     started = []
 
     def start(name, *arguments):
         log = folder / f"{len(started)}.log"
-        command = [str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}"]
+        command = ["java", *JVM.split(), *OPENS, "-Xmx256m", "-cp", str(HOME / "jars" / "*")]
+        command += ["-Dspark.deploy.maxExecutorRetries=50", f"org.apache.spark.deploy.{name}"]
         command += ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0", *arguments]
         with log.open("wb") as out:
             started.append(
@@ -71,12 +78,12 @@ def cluster(folder):
     try:
         master = _line(*start("master.Master"), r"Starting Spark master at (spark://\S+)")
         workers = [
-            start("worker.Worker", "--cores", "1", "--memory", "1g", "-d", str(folder), master)
+            start("worker.Worker", "--cores", "2", "--memory", "4g", "-d", str(folder), master)
             for _ in range(WORKERS)
         ]
         for worker in workers:
             _line(*worker, r"(Successfully registered) with master")
-        yield master
+        yield master, [process.pid for process, _ in workers]
     finally:
         _end(started)
 
@@ -134,3 +141,31 @@ def _end(processes):
         except ProcessLookupError:
             pass
         process.wait()
+
+
+def executors(workers):
+    """The processes of all executors that are up."""
+    return sorted(_led(workers, "CoarseGrainedExecutorBackend"))
+
+
+def python_workers(workers):
+    """The Python processes of all executors that run tasks; not those that only start others."""
+    found = _led(workers, "pyspark.daemon")
+    return [pid for pid, parent in found.items() if parent in found]
+
+
+def _led(workers, word):
+    """Processes in the sessions of some workers with a word in their command, and their parents."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            try:
+                state, parent, _, leader = (
+                    folder.joinpath("stat").read_text().rpartition(")")[2].split()[:4]
+                )
+                if int(leader) in workers and state != "Z":
+                    if word in folder.joinpath("cmdline").read_text():
+                        found[int(folder.name)] = int(parent)
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+    return found

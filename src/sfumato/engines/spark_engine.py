@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 import weakref
 from collections.abc import Iterator
@@ -24,6 +25,8 @@ from sfumato.engines.spark_tasks import (
     snapping,
 )
 from sfumato.engines.tasks import Fold, Partial, Pick, Picked
+
+_SYSTEM = ("FileNotFoundError", "PermissionError", "ImportError", "ModuleNotFoundError")
 
 # What the driver receives in one pass. States that are larger together are added up on the way.
 _RECEIVED_BYTES = 2**24
@@ -116,11 +119,19 @@ def collected(frame: Any) -> Any:  # noqa: ANN401
     try:
         return frame.toArrow()
     except Exception as error:
-        # What a worker says may hold values of rows.
         raise PartitionsMissing(
-            f"Spark could not count all partitions: {type(error).__name__}; nothing is released, "
-            "and what was charged stays charged"
+            f"Spark could not count all partitions: {_reason(error)}; nothing is released, and "
+            "what was charged stays charged"
         ) from None
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong. What a worker says may hold values of rows, unless the system said it."""
+    said = re.findall(r"^(?:[\w.]+\.)?(\w+Error)(: .*)?$", str(error), re.MULTILINE)
+    if not said:
+        return type(error).__name__
+    name, words = said[-1]
+    return f"{name}{words}" if name in _SYSTEM else str(name)
 
 
 def _let_go(kept: list[Any]) -> None:
