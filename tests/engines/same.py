@@ -17,20 +17,20 @@ def check_same(one, other):
     """Compare two runs bit for bit: exact answers, charges and centres."""
     assert one[0].questions == other[0].questions
     assert len(one[0].exact) > 0
-    for a, b in zip(flat(one[0].exact), flat(other[0].exact), strict=True):
-        np.testing.assert_array_equal(a, b)
+    check_answers(one[0].exact, other[0].exact)
     assert one[1] == other[1]
     np.testing.assert_array_equal(one[2].points, other[2].points)
     np.testing.assert_array_equal(one[2].sizes, other[2].sizes)
 
 
-def flat(answers):
-    """The answers of a transcript; a tree has one for each of its levels."""
-    for answer in answers:
-        if isinstance(answer, list) and answer and not np.isscalar(answer[0]):
-            yield from answer
-        else:
-            yield np.asarray(answer)
+def check_answers(one, other):
+    """Compare answers, or steps of many answers, such as the levels of a tree."""
+    if isinstance(one, list | tuple):
+        assert len(one) == len(other)
+        for a, b in zip(one, other, strict=True):
+            check_answers(a, b)
+    else:
+        np.testing.assert_array_equal(one, other)
 
 
 def random_cuts(rng, total, parts):
