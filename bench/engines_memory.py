@@ -11,8 +11,12 @@ from pathlib import Path
 
 from bench.engines_files import COLUMNS, fit_alone, folder, made
 from bench.growing_tables import append_row, read_rows
+from bench.papers.su2015_verdicts import put
 
 TABLE = Path(__file__).parent / "tables" / "engines_memory.csv"
+PAGE = Path(__file__).parents[1] / "docs" / "scaling.md"
+BEGIN = "<!-- memory: written by `python -m bench engines memory` -->"
+END = "<!-- end of memory -->"
 HEAD = ["rows", "columns", "method", "threads", "passes", "seconds", "cpu_seconds", "peak_mb"]
 ROWS = 30_000_000
 METHODS = ("dplloyd", "auto")
@@ -39,14 +43,18 @@ def main(argv: list[str]) -> None:
     finally:
         if not options.keep:
             path.unlink(missing_ok=True)
-    report()
+    print(shown())
+    if options.rows == ROWS:
+        put(PAGE, shown(), BEGIN, END)
 
 
-def report() -> None:
+def shown() -> str:
+    """What the page shows; seconds on the clock are left out, they tell of the neighbours."""
+    lines = [
+        f"| rows | method | passes | CPU seconds | peak of memory, at most {MOST_MB} MB |",
+        "|---|---|---|---|---|",
+    ]
     for row in read_rows(TABLE):
-        met = "met" if float(row["peak_mb"]) <= MOST_MB else "missed"
-        print(
-            f"{int(row['rows']):,} x {row['columns']}, {row['method']}, {row['threads']} threads: "
-            f"{row['passes']} passes, {row['seconds']} s, {row['cpu_seconds']} s of CPU, "
-            f"peak {row['peak_mb']} MB, at most {MOST_MB}: {met}"
-        )
+        numbers = f"{row['passes']} | {float(row['cpu_seconds']):.0f} | {row['peak_mb']} MB"
+        lines.append(f"| {int(row['rows']):,} x {row['columns']} | `{row['method']}` | {numbers} |")
+    return "\n".join(lines)
