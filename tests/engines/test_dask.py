@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.box import Box
 from sfumato.curator.questions import Counts, Grid
 from sfumato.curator.rulers import Histogram, Octaves
 from sfumato.engines.array import ArrayRows
@@ -146,6 +147,15 @@ def test_a_block_of_another_type_than_declared_is_read_cell_by_cell(dask_client)
     assert (found == ArrayRows(plain).fold(BOX, kernel)).all()
 
 
+def test_rows_with_missing_cells_are_left_out_where_that_is_asked_for(dask_client):
+    box, kernel = Box(BOX.lower, BOX.upper, "drop"), Counts(Grid(7, 2))
+    rows = open_dask(da.from_array(ROWS, chunks=(90, 2)), client=dask_client)
+    found = [r.fold(box, kernel) for r in (rows, rows, ArrayRows(ROWS))]
+    assert found[2].sum() == len(ROWS) - 1
+    assert (found[0] == found[2]).all()
+    assert (found[1] == found[2]).all()
+
+
 def test_workers_load_no_noise_and_hold_no_budget(dask_client, tmp_path):
     rows = open_as("parquet", np.random.default_rng(3), dask_client, tmp_path)
     for method in METHODS:
@@ -235,15 +245,20 @@ def test_what_cannot_be_clustered_is_refused_before_any_row_is_read(data, groups
         open_dask(data, groups=groups)
 
 
-def test_equal_labels_have_one_home_in_every_process(dask_client):
-    alike = [
-        [1, 1.0, True, Decimal(1), np.int64(1), np.float32(1)],
-        [None, float("nan"), pd.NA, np.nan, pd.NaT],
-        ["p7", np.str_("p7")],
-        [(1, 2), (1.0, 2)],
-    ]
-    for labels in alike:
-        assert len(set(homes_of(pd.Series(labels, dtype=object), 1000))) == 1
+ALIKE = {
+    "numbers": [1, 1.0, True, Decimal(1), np.int64(1), np.float32(1)],
+    "missing": [None, float("nan"), pd.NA, np.nan, pd.NaT],
+    "texts": ["p7", np.str_("p7")],
+    "others": [(1, 2), (1.0, 2)],
+}
+
+
+@pytest.mark.parametrize("labels", ALIKE.values(), ids=ALIKE.keys())
+def test_equal_labels_have_one_home(labels):
+    assert len(set(homes_of(pd.Series(labels, dtype=object), 1000))) == 1
+
+
+def test_texts_have_one_home_in_every_process(dask_client):
     texts = pd.Series([f"p{i}" for i in range(50)])
     here = homes_of(texts, 7).tolist()
     assert len(set(here)) == 7

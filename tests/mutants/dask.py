@@ -1,0 +1,56 @@
+"""Bugs planted in the rows on Dask."""
+
+from tests.mutants.mutant import Mutant
+
+DASK = "tests/engines/test_dask.py"
+
+MUTANTS = {
+    "Dask leaves the rows of a group where they are": Mutant(
+        "engines/dask_tables.py",
+        "if owner is None or frame.npartitions == 1:",
+        "if True:",
+        f"{DASK}::test_groups_are_gathered_in_one_partition",
+    ),
+    "Dask gathers rows without a label by what stands in place of it": Mutant(
+        "engines/dask_tables.py",
+        "if label is None or label != label:",
+        "if label is None:",
+        f"{DASK}::test_equal_labels_have_one_home",
+    ),
+    "Dask gathers texts by a hash of its own in every process": Mutant(
+        "engines/dask_tables.py",
+        'crc32(label.encode("utf-8", "surrogatepass")) % parts',
+        "hash(label) % parts",
+        f"{DASK}::test_texts_have_one_home_in_every_process",
+    ),
+    "Dask does not see futures inside of calls": Mutant(
+        "engines/dask_tables.py",
+        "return futures | (named - set(graph))",
+        "return futures",
+        f"{DASK}::test_a_future_in_a_call_is_seen_as_well",
+    ),
+    "Dask asks for the recipe of the last step only": Mutant(
+        "engines/dask_tables.py",
+        "stack += [other for other in task.dependencies if other not in seen]",
+        "stack += []",
+        f"{DASK}::test_scattered_data_is_refused",
+    ),
+    "Dask counts a batch as its first partition": Mutant(
+        "engines/dask_tasks.py",
+        "return [Partial(tuple(parts), whole.state)]",
+        "return [Partial(tuple(parts[:1]), whole.state)]",
+        f"{DASK}::test_many_small_partitions_are_done_together",
+    ),
+    "Dask keeps rows that are to be left out": Mutant(
+        "engines/dask_tasks.py",
+        "return lattice if kept.all() else lattice[kept]",
+        "return lattice",
+        f"{DASK}::test_rows_with_missing_cells_are_left_out_where_that_is_asked_for",
+    ),
+    "Dask tells what a worker said about a row": Mutant(
+        "engines/dask_engine.py",
+        "if isinstance(error, OSError | ImportError) else",
+        "if error else",
+        f"{DASK}::test_what_cannot_be_read_stops_the_fit_and_says_nothing_of_rows",
+    ),
+}
