@@ -15,6 +15,7 @@ from sfumato.parameters import check_delta, check_epsilon, check_whole
 from sfumato.predictions import PREDICTIONS as PREDICTIONS
 from sfumato.predictions import Outlook as Outlook
 from sfumato.predictions import Prediction as Prediction
+from sfumato.theory import Floor, cube_floor
 
 MOST_ROWS = 10**15
 """More rows than this were not meant."""
@@ -66,6 +67,11 @@ class Plan:
         return min(able, key=lambda row: row.error).method if able else self.default
 
     @property
+    def floor(self) -> Floor:
+        """A cost in the cube [−1, 1]^d no method stays below on all datasets of up to n rows."""
+        return cube_floor(self.n, self.k, self.d, self.epsilon, self.delta)
+
+    @property
     def lattice(self) -> int:
         """Bytes that the rows themselves take: two for each cell."""
         return 2 * self.n * self.d
@@ -87,6 +93,7 @@ class Plan:
         return {name: getattr(self, name) for name in names} | {
             "lattice_bytes": self.lattice,
             "drowned": self.drowned,
+            "least_cost": self.floor.cost,
             "methods": [_plain(row) for row in self.rows],
         }
 
@@ -212,11 +219,20 @@ def sentences_of(plan: Plan) -> list[str]:
     return [
         f"Default: {plan.default}. Smallest predicted error: {plan.best}.",
         *([drowned] if plan.drowned else []),
+        *([_floor(plan)] if plan.floor.cost else []),
         "Error: mean squared distance of a centre in the cube [−1, 1]^d, where a method finds "
         f"clusters of equal size. Noise: one deviation of a coordinate, in {unit}.",
         f"Memory is beside the rows, which take {_bytes(plan.lattice)}. No data was read, and no "
         "privacy spent.",
     ]
+
+
+def _floor(plan: Plan) -> str:
+    return (
+        "No method keeps the expected sum of squared distances below "
+        f"{plan.floor.cost:.2g} in that cube on all datasets of up to so many rows, not even where "
+        "clusters without privacy cost nothing."
+    )
 
 
 def _noise(row: PlanRow) -> str:

@@ -7,7 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sfumato.gdp import mu2_of
-from sfumato.methods import Auto, Balcan, DPLloyd, EUGkM, GkM, GkM3K, Hybrid, PGkM, Sukpisit, Task
+from sfumato.methods import (
+    Auto,
+    Balcan,
+    DPLloyd,
+    EUGkM,
+    GkM,
+    GkM3K,
+    Hybrid,
+    MaxCover,
+    PGkM,
+    Sukpisit,
+    Task,
+)
 from sfumato.methods import formulas as f
 from sfumato.methods.auto.foresight import foresee
 from sfumato.methods.balcan.foresight import foresee as foresee_balcan
@@ -19,6 +31,12 @@ _NUMBER = 8
 
 _KEPT = 2**24
 """Up to so many coordinates of cells are kept at once, as in `synopsis.cells`."""
+
+_COVERED = 2**26
+"""Counts that a cover keeps, as in `curator.cover_state`."""
+
+_REACHED = 60
+"""Numbers that a cover keeps for each row: three for each of about twenty blocks."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +145,21 @@ def _balcan(task: Outlook) -> Prediction:
     return _prediction(task, seen.error, seen.memory, seen.passes, seen.note)
 
 
+def _maxcover(task: Outlook) -> Prediction:
+    method = MaxCover()
+    caps, parts, grids = method.caps(task), method.parts(task), method.grids(task, task.n)
+    last = float(parts["final"] / (parts["averages"] + parts["final"]))
+    budget = math.sqrt(mu2_of(*caps.gaussian) * last)
+    error = f.step_mse(task.n, task.k, budget, noise_error("gaussian", task.n_features))
+    # Counts of points near rows, and the rows that each block of points is near to.
+    points = min(_COVERED, grids.work(task.n)) + _REACHED * task.n
+    note = (
+        f"{method.picks_for(task.k)} picks at each of {len(grids.radii)} radii in "
+        f"{grids.n_features} dimensions; without the error of the cover"
+    )
+    return _prediction(task, error, int(_NUMBER * points), 4 + _count_passes(task), note)
+
+
 PREDICTIONS: dict[str, Callable[[Outlook], Prediction]] = {
     "auto": _auto,
     "dplloyd": _dplloyd,
@@ -137,6 +170,7 @@ PREDICTIONS: dict[str, Callable[[Outlook], Prediction]] = {
     "gkm3k": _gkm3k,
     "pgkm": _pgkm,
     "balcan": _balcan,
+    "maxcover": _maxcover,
 }
 
 

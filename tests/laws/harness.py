@@ -7,6 +7,7 @@ from math import isqrt
 import numpy as np
 
 from sfumato.box import REACH, Box
+from sfumato.curator.cover_law import Covering
 from sfumato.curator.crossing import Crossing
 from sfumato.curator.curator import Curator
 from sfumato.curator.mechanisms import Ball, Cube, Cylinder, Gaussian, Laplace, Lines
@@ -15,8 +16,9 @@ from sfumato.curator.projection import Projection
 from sfumato.curator.questions import Counts, Cubes, Grid, Nearest, Through, Totals
 from sfumato.curator.select import log_probabilities
 from sfumato.curator.splits import Splits
-from sfumato.methods import METHODS, Task
+from sfumato.methods import METHODS, NEEDS_DELTA, Task
 from tests.laws.bits import bits_loss
+from tests.laws.covers import cover_loss
 from tests.laws.crossings import crossing_loss
 
 CENTERS = np.array([[0, 0], [500, -700], [-REACH, REACH], [20_000, 20_000]])
@@ -45,6 +47,9 @@ BUDGETS = {
     "approximate": (Fraction(1), Fraction(1, 10**6)),
     "gaussian": (Fraction(1, 2), Fraction(1, 100)),
 }
+
+# Max cover is (ε, δ)-DP and has no pure mode: it is not asked for where δ is 0.
+PAYABLE = [(m, b) for m in METHODS for b in BUDGETS if BUDGETS[b][1] or m not in NEEDS_DELTA]
 
 BOX = Box((0.0, -3.0), (1.0, 3.0))
 
@@ -118,22 +123,40 @@ class Remembering(Curator):
         law = (selection.share, selection.scale, selection.law)
         return self._remember(law, np.array(scores), super()._select(selection, scores))
 
+    def cover(self, grids, **settings):
+        self.transcript.questions.append((grids, settings.get("picks")))
+        return super().cover(grids, **settings)
+
+    def _cover(self, law, cover):
+        """All picks of a cover are one step; of a grid its size and its scores are kept."""
+        point, mine = super()._cover(law, cover), self._step(law)
+        if self.replay is not None:
+            point = self.replay.released[len(mine.released) - 1][len(mine.released[-1])]
+        mine.exact[-1].append((cover.score(point), cover.classes(), cover.net.size))
+        mine.released[-1].append(point)
+        return point
+
     def grow(self, domain, **settings):
         self.transcript.questions.append((domain, settings.get("max_leaves")))
         return super().grow(domain, **settings)
 
     def _splits(self, law, biased):
         """All levels of a tree are one step."""
-        bits, mine = super()._splits(law, biased), self.transcript
-        if not mine.laws or mine.laws[-1] is not law:
-            mine.laws.append(law)
-            mine.exact.append([])
-            mine.released.append([])
+        bits, mine = super()._splits(law, biased), self._step(law)
         if self.replay is not None:
             bits = self.replay.released[len(mine.released) - 1][len(mine.released[-1])]
         mine.exact[-1].append(biased)
         mine.released[-1].append(bits)
         return bits
+
+    def _step(self, law):
+        """The transcript, with a step of many answers for this law."""
+        mine = self.transcript
+        if not mine.laws or mine.laws[-1] is not law:
+            mine.laws.append(law)
+            mine.exact.append([])
+            mine.released.append([])
+        return mine
 
     def _remember(self, law, exact, released):
         at = len(self.transcript.released)
@@ -145,6 +168,9 @@ class Remembering(Curator):
         return released
 
 
+CHOSEN = {Crossing: crossing_loss, Splits: bits_loss, Covering: cover_loss}
+
+
 def loss(law, released, one, other):
     """Privacy loss of one answer in its own currency: ε, or μ² for Gaussian noise.
 
@@ -153,10 +179,8 @@ def loss(law, released, one, other):
     """
     if isinstance(law, tuple):
         return selection_loss(law, released, one, other)
-    if isinstance(law, Crossing):
-        return crossing_loss(law, released, one, other)
-    if isinstance(law, Splits):
-        return bits_loss(law, released, one, other)
+    if type(law) in CHOSEN:
+        return CHOSEN[type(law)](law, released, one, other)
     moved = [[abs(int(x)) for x in line] for line in np.atleast_2d(one - other)]
     if isinstance(law, Lines | Cylinder):
         return sum(line_loss(law, j, line) for j, line in enumerate(moved))
@@ -215,8 +239,9 @@ def flip_chance(scores, chosen, scale):
     return np.log(np.sum(terms / np.arange(1, len(terms) + 1))) - gaps[chosen]
 
 
-def run(curator, method, *, k=3, budget="pure", seed=1):
+def run(curator, method, *, k=3, budget=None, seed=1):
     """Run one method on one curator; returns its account and its centres."""
+    budget = budget or ("approximate" if method in NEEDS_DELTA else "pure")
     epsilon, delta = BUDGETS[budget]
     method = METHODS[method]() if isinstance(method, str) else method
     task = Task(k, curator.box.n_features, epsilon, delta)

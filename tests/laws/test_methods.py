@@ -8,10 +8,10 @@ from sfumato import nonprivate
 from sfumato.box import REACH
 from sfumato.budget import Share
 from sfumato.curator.noise import ReplayedNoise, SecureNoise
-from sfumato.methods import METHODS, DPLloyd, Sukpisit
+from sfumato.methods import METHODS, NEEDS_DELTA, DPLloyd, NeedsDelta, Sukpisit
 from sfumato.methods.starts import sphere_packing
 from sfumato.receipt import Receipt
-from tests.laws.harness import BOX, BUDGETS, blobs, curator_of, run, without_noise
+from tests.laws.harness import BOX, BUDGETS, PAYABLE, blobs, curator_of, run, without_noise
 
 ROWS = blobs()
 STOPS_EARLY = {"sukpisit"}
@@ -19,11 +19,10 @@ STOPS_EARLY = {"sukpisit"}
 NEAR = {"gkm": 1.5, "gkm3k": 1.5, "pgkm": 1.5}
 
 methods = pytest.mark.parametrize("method", METHODS)
-budgets = pytest.mark.parametrize("budget", BUDGETS)
+payable = pytest.mark.parametrize(("method", "budget"), PAYABLE)
 
 
-@methods
-@budgets
+@payable
 @pytest.mark.parametrize("k", [1, 3, 7])
 def test_spends_exactly_its_share_and_what_the_receipt_says(method, budget, k):
     curator = curator_of(ROWS, noise=SecureNoise())
@@ -46,7 +45,18 @@ def test_spends_exactly_its_share_and_what_the_receipt_says(method, budget, k):
 
 
 @methods
-@budgets
+def test_only_the_methods_that_say_so_need_a_delta(method):
+    """Pure budgets are refused before anything is reserved, with an error of their own."""
+    curator = curator_of(ROWS)
+    if method in NEEDS_DELTA:
+        with pytest.raises(NeedsDelta, match="delta > 0"):
+            run(curator, method, budget="pure")
+        assert curator.ledger.accounts == ()
+    else:
+        assert run(curator, method, budget="pure")[0].caps.delta == 0
+
+
+@payable
 @pytest.mark.parametrize("rows", [ROWS, ROWS[:0], ROWS[:2]], ids=["400", "0", "2"])
 def test_returns_k_centres_inside_the_box(method, rows, budget):
     for k in (1, 5):
@@ -58,8 +68,7 @@ def test_returns_k_centres_inside_the_box(method, rows, budget):
         assert (np.abs(centers.points) <= REACH).all()
 
 
-@methods
-@budgets
+@payable
 def test_row_order_is_irrelevant_bit_for_bit(method, budget):
     shuffled = np.random.default_rng(3).permutation(ROWS)
     results = [run(curator_of(rows), method, budget=budget)[1] for rows in (ROWS, shuffled)]

@@ -13,7 +13,7 @@ from sfumato import planner
 from sfumato.curator.curator import Curator
 from sfumato.engines.array import ArrayRows
 from sfumato.estimators import PrivateKMeans
-from sfumato.methods import METHODS
+from sfumato.methods import METHODS, NEEDS_DELTA
 from sfumato.methods.dplloyd import noise_error
 from sfumato.planner import plan
 from sfumato.predictions import PREDICTIONS, Outlook
@@ -28,6 +28,12 @@ def row(planned, method):
 
 def outlook(n=10_000, d=2, k=4, epsilon=1, delta=0, declared=False):
     return Outlook(k, d, Fraction(epsilon), Fraction(delta), n if declared else None, n)
+
+
+def outlook_of(method, *words, **settings):
+    """A task that a method can be asked for: some need a δ."""
+    delta = Fraction(1, 10**6) if method in NEEDS_DELTA else 0
+    return outlook(*words, delta=delta, **settings)
 
 
 def test_every_method_is_predicted():
@@ -91,23 +97,23 @@ def test_selection():
 def test_more_rows_or_more_budget_never_hurt_and_noise_is_the_root_of_error(method):
     predict = PREDICTIONS[method]
     for n, epsilon in ((10_000, 1), (10**6, 1), (10_000, 4)):
-        found = predict(outlook(n, epsilon=epsilon))
-        assert 0 < found.error <= predict(outlook(1000)).error
+        found = predict(outlook_of(method, n, epsilon=epsilon))
+        assert 0 < found.error <= predict(outlook_of(method, 1000)).error
         assert found.noise == close(math.sqrt(found.error / 2))
         assert found.memory > 0
-    known, unknown = predict(outlook(declared=True)), predict(outlook())
+    known, unknown = predict(outlook_of(method, declared=True)), predict(outlook_of(method))
     assert known.error <= unknown.error
     assert known.passes in (unknown.passes, unknown.passes - 1)
 
 
 @pytest.mark.parametrize("method", PREDICTIONS)
 def test_noise_without_end_leaves_a_corner_of_the_cube(method):
-    found = PREDICTIONS[method](outlook(1, epsilon=Fraction(1, 10**6)))
+    found = PREDICTIONS[method](outlook_of(method, 1, epsilon=Fraction(1, 10**6)))
     assert found.error == close(2 * (1 + 0.45**2))
 
 
 def fit(method, task, rows):
-    curator = Curator(rows, bounds=(-1, 1), epsilon=float(task.epsilon))
+    curator = Curator(rows, bounds=(-1, 1), epsilon=float(task.epsilon), delta=float(task.delta))
     account = curator.reserve("test", METHODS[method]().caps(task))
     METHODS[method]()(curator, task, account=account, rng=np.random.default_rng(0))
     return account
@@ -126,7 +132,7 @@ def test_passes_are_those_that_a_fit_takes(method, declared, k, monkeypatch):
             return plain(self, *words, **settings)
 
         monkeypatch.setattr(ArrayRows, name, counted)
-    task = outlook(5000, k=k, declared=declared)
+    task = outlook_of(method, 5000, k=k, declared=declared)
     fit(method, task, np.random.default_rng(0).uniform(-1, 1, (5000, 2)))
     expected = PREDICTIONS[method](task).passes
     if method in ("auto", "sukpisit", "balcan"):
@@ -158,7 +164,7 @@ def test_memory_is_about_what_a_large_grid_takes(n, d):
 
 
 def test_noise_is_told_in_the_units_of_the_bounds():
-    planned = plan(**USUAL | {"d": 2}, bounds=([0, -100], [1, 300]))
+    planned = plan(**USUAL | {"d": 2}, delta=1e-6, bounds=([0, -100], [1, 300]))
     for r in planned.rows:
         assert r.noise_in_units == close((r.noise / 2, r.noise * 200))
     assert "units of the bounds" in str(planned)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.box import Ints, Lattice
-from sfumato.engines.kernels_cover import Net, add_near, near, pairs_of, tally, tally_near
+from sfumato.engines.kernels_cover import Mask, Net, add_near, near, pairs_of, tally, tally_near
 
 KEPT = 2**26
 """Points whose counts are kept, eight bytes each."""
@@ -35,7 +35,7 @@ class Cover:
         self._counts = np.zeros((len(self._kept), net.cells), dtype=np.int64)
         self._many = np.zeros(len(rows) + 1, dtype=np.int64)
         self._add(self._kept, self._counts, self._left, 1)
-        tally(self._counts, self._many, 1)
+        tally(self._counts, np.arange(len(self._kept)), self._many, 1)
         self._recount(self._loose, 1)
 
     def classes(self) -> tuple[Ints, Ints]:
@@ -71,12 +71,10 @@ class Cover:
         self._recount(loose, -1)
         self._left &= ~leaving
         self._recount(loose, 1)
-        places = np.flatnonzero(np.isin(self._kept, changed))
-        counts = self._counts[places]
-        tally(counts, self._many, -1)
-        self._add(self._kept[places], counts, leaving, -1)
-        tally(counts, self._many, 1)
-        self._counts[places] = counts
+        lines = np.flatnonzero(np.isin(self._kept, changed))
+        tally(self._counts, lines, self._many, -1)
+        self._add(self._kept, self._counts, leaving, -1)
+        tally(self._counts, lines, self._many, 1)
 
     def left(self) -> Lattice:
         """The rows that no pick has covered."""
@@ -87,7 +85,7 @@ class Cover:
         self._add(blocks, counts, self._left, 1)
         return counts
 
-    def _add(self, blocks: Ints, counts: Ints, active: np.ndarray, sign: int) -> None:
+    def _add(self, blocks: Ints, counts: Ints, active: Mask, sign: int) -> None:
         add_near(self._rows, active, self._pairs, blocks, self.net, counts, sign)
 
     def _recount(self, blocks: Ints, sign: int) -> None:

@@ -170,13 +170,13 @@ def tally_near(
     for i in range(len(which)):
         counts = np.zeros((1, net.cells), dtype=np.int64)
         add_near(rows, active, pairs, which[i : i + 1], net, counts, 1)
-        tally(counts, many, sign)
+        tally(counts, np.zeros(1, dtype=np.int64), many, sign)
 
 
-def tally(counts: Ints, many: Ints, sign: int) -> None:
-    """Add `sign` to `many[s]` for each of the counted points with s ≥ 1 rows near it."""
-    for line in counts:
-        found = np.bincount(line)
+def tally(counts: Ints, lines: Ints, many: Ints, sign: int) -> None:
+    """Add `sign` to `many[s]` for each point of some lines with s ≥ 1 rows near it."""
+    for line in lines:
+        found = np.bincount(counts[line])
         many[1 : len(found)] += sign * found[1:]
 
 

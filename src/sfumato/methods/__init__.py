@@ -2,11 +2,12 @@
 
 from sfumato.methods.auto import Auto
 from sfumato.methods.balcan import Balcan
-from sfumato.methods.base import Centers, Method, Task
+from sfumato.methods.base import Centers, Method, NeedsDelta, Task
 from sfumato.methods.dplloyd import DPLloyd
 from sfumato.methods.eugkm import EUGkM
 from sfumato.methods.gkm import GkM, GkM3K
 from sfumato.methods.hybrid import Hybrid
+from sfumato.methods.maxcover import MaxCover
 from sfumato.methods.pgkm import PGkM
 from sfumato.methods.sukpisit import Sukpisit
 
@@ -20,10 +21,15 @@ METHODS: dict[str, type[Method]] = {
     "eugkm": EUGkM,
     "hybrid": Hybrid,
     "balcan": Balcan,
+    "maxcover": MaxCover,
 }
+
+NEEDS_DELTA = frozenset({"maxcover"})
+"""Methods without a pure mode: they raise `NeedsDelta` where δ is 0."""
 
 __all__ = [
     "METHODS",
+    "NEEDS_DELTA",
     "Auto",
     "Balcan",
     "Centers",
@@ -32,7 +38,9 @@ __all__ = [
     "GkM",
     "GkM3K",
     "Hybrid",
+    "MaxCover",
     "Method",
+    "NeedsDelta",
     "PGkM",
     "Sukpisit",
     "Task",

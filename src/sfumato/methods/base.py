@@ -28,7 +28,7 @@ class Centers:
     synopsis: Synopsis | None = None
 
 
-class NeedsDelta(ValueError):
+class NeedsDelta(ValueError):  # noqa: N818  (the name users catch)
     """A method that is (ε, δ)-DP, and has no pure mode, was asked for with δ = 0."""
 
 
