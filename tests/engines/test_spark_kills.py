@@ -60,7 +60,7 @@ class Killer:
 
     def __init__(self, workers, at, delay, choose):
         self.workers, self.at, self.delay, self.choose = workers, at, delay, choose
-        self.passes, self.killed, self.thread = 0, [], None
+        self.passes, self.killed, self.thread, self.over = 0, [], None, False
 
     def __call__(self, number, done, total):
         self.passes = number
@@ -71,13 +71,14 @@ class Killer:
     def kill(self):
         deadline = time.monotonic() + 60
         time.sleep(self.delay)
-        while not self.killed and time.monotonic() < deadline:
+        while not self.killed and not self.over and time.monotonic() < deadline:
             for pid in self.choose(self.workers):
                 os.kill(pid, signal.SIGKILL)
                 self.killed.append(pid)
 
     def check(self):
-        """Passes went on after the kill, and the killed are dead."""
+        """Somebody was killed before the fit was over, and is dead."""
+        self.over = True
         self.thread.join()
         assert self.killed
         assert self.passes == 5
@@ -106,7 +107,7 @@ def check_killed(spark, workers, folder, expected, *, kind, victim, rng):
         found = VICTIMS[victim](workers)
         return [found[int(rng.integers(len(found)))]] if found else []
 
-    killer = Killer(workers, int(rng.integers(1, 5)), rng.uniform(0, 0.4), choose)
+    killer = Killer(workers, int(rng.integers(1, 5)), rng.uniform(0, 0.25), choose)
     with watch(killer):
         found = fit_of(kind, spark, folder)
     killer.check()

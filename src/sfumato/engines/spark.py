@@ -20,7 +20,7 @@ from sfumato.engines.spark_tasks import MARK, Columns, Pieces, marking, reading
 from sfumato.engines.storage import Paths
 from sfumato.engines.tables import Column, Layout
 
-_PIECES_PER_CORE = 4
+_PIECES_PER_CORE = 2
 _LEAST_CELLS = 2**16
 _MOST_CELLS = 2**22
 
@@ -46,7 +46,8 @@ def open_spark(
     Executors put each partition on the lattice at the first question and, with `keep`, hold it in
     their storage, a quarter of its size as doubles; what a lost one held is made again. Without
     `keep` the frame is read again in every pass. The frame must give the same rows whenever it is
-    read: one made with `uuid()`, an unseeded sample or a `limit` without an order does not.
+    read: one made with `rand()`, a sample, `uuid()` or a `limit` without an order need not, and a
+    row that moves when lost partitions are made again could count twice. Write such a frame out.
     """
     table = _columns(frame, groups)
     width = len(table.columns) - (groups is not None)
