@@ -9,6 +9,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from distributed import wait
 
 from sfumato.box import Box
 from sfumato.curator.questions import Counts, Grid
@@ -199,7 +200,16 @@ def scattered(client):
     return da.from_delayed(client.scatter(ROWS), ROWS.shape, ROWS.dtype)
 
 
-@pytest.mark.parametrize("wrap", [lambda x: x, lambda x: x + 1, lambda x: (x + 1).persist()])
+WRAPS = {
+    "itself": lambda x: x,
+    "more": lambda x: x + 1,
+    "kept": lambda x: (x + 1).persist(),
+    "kept and waited for": lambda x: wait((x + 1).persist()) and (x + 1).persist(),
+    "kept twice": lambda x: ((x + 1).persist() + 1).persist(),
+}
+
+
+@pytest.mark.parametrize("wrap", WRAPS.values(), ids=WRAPS.keys())
 def test_scattered_data_is_refused(wrap, dask_client):
     with dask_client.as_current():
         data = wrap(scattered(dask_client))
@@ -217,8 +227,11 @@ def test_data_that_the_workers_keep_by_recipe_is_taken(dask_client):
     with dask_client.as_current():
         kept = da.from_array(ROWS, chunks=(90, 2)).persist()
         frame = dd.from_pandas(pd.DataFrame(ROWS), npartitions=3).persist()
+        # Only the last of three steps is held by anyone.
+        twice = ((kept * 2).persist() / 2).persist()
+        wait(twice)
         kernel = Counts(Grid(7, 2))
-        for data in (kept, kept + 0, frame):
+        for data in (kept, kept + 0, frame, twice):
             found = open_dask(data).fold(BOX, kernel)
             assert (found == ArrayRows(ROWS).fold(BOX, kernel)).all()
 

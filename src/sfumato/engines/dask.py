@@ -15,10 +15,9 @@ from sfumato.engines.dask_cluster import connected, current_client
 from sfumato.engines.dask_engine import DaskEngine
 from sfumato.engines.dask_tables import (
     DaskTable,
+    can_be_made_again,
     frame_of_pieces,
-    outside_keys,
     table_of,
-    without_recipe,
 )
 from sfumato.engines.dask_tasks import OWNER, floats_of
 from sfumato.engines.delimited import Header
@@ -55,8 +54,7 @@ def open_dask(
     client = client or current_client()
     if client is None:
         return _here(table, most)
-    keys = outside_keys(data)
-    if keys and client.run_on_scheduler(without_recipe, keys=keys):
+    if not can_be_made_again(client, data):
         raise ValueError(
             "this Dask collection holds data that was scattered from a client, or lost: if a "
             "worker fails nobody can make it again; read it on the workers, from Parquet for "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Number
+from time import sleep
 from typing import Any
 from zlib import crc32
 
@@ -13,6 +14,10 @@ import numpy as np
 from sfumato.engines.dask_tasks import OWNER, frame_of
 from sfumato.engines.pieces import Piece
 from sfumato.engines.sources import source_of
+
+# Seconds between two looks at the scheduler, and how many there are.
+_PAUSE = 0.1
+_TRIES = 300
 
 _ADVICE = "pass a dask.array of two dimensions or a dask.dataframe"
 
@@ -145,16 +150,31 @@ def outside_keys(data: Any) -> set[Any]:  # noqa: ANN401
     return futures | (named - set(graph))
 
 
-def without_recipe(keys: set[Any], dask_scheduler: Any = None) -> bool:  # noqa: ANN401
-    """Whether any of these, or what they were made of, cannot be made again. Runs there."""
-    stack = [dask_scheduler.tasks[key] for key in keys if key in dask_scheduler.tasks]
-    if len(stack) < len(keys):
-        return True
+def can_be_made_again(client: Any, data: Any) -> bool:  # noqa: ANN401
+    """Whether the recipe of a collection goes back to its beginning, without scattered data."""
+    keys = outside_keys(data)
+    for _ in range(_TRIES):
+        known = not keys or client.run_on_scheduler(recipes_known, keys=keys)
+        if known is not None:
+            return bool(known)
+        # What was submitted a moment ago is still on its way.
+        sleep(_PAUSE)
+    return False
+
+
+def recipes_known(keys: set[Any], dask_scheduler: Any = None) -> bool | None:  # noqa: ANN401
+    """Whether there is a recipe for all of these, and for what they were made of. Runs there.
+
+    None if one of them is not known at all.
+    """
+    stack = [dask_scheduler.tasks.get(key) for key in keys]
+    if None in stack:
+        return None
     seen = set(stack)
     while stack:
         task = stack.pop()
-        if task.run_spec is None:
-            return True
+        if task.run_spec is None or task.has_lost_dependencies:
+            return False
         stack += [other for other in task.dependencies if other not in seen]
         seen.update(task.dependencies)
-    return False
+    return True
