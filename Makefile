@@ -32,6 +32,7 @@ test-long: $(VENV)/.test
 
 engines: $(VENV)/.test
 	$(BIN)/python -m pytest -m engines
+	$(BIN)/python -m bench engines memory --fresh
 
 clean:
 	rm -rf $(VENV)
