@@ -87,12 +87,19 @@ def judge(quick: bool) -> None:
         print(f"{verdict.verdict:15} {verdict.claim} [{verdict.numbers}]")
 
 
+def figure_links(measured: bool) -> str:
+    """The figures of speed, once there are some."""
+    links = (f"![{f}](../../bench/figures/sukpisit2019_{f}.png)" for f in FIGURES)
+    return "\n\n".join(links) if measured else "No figures yet."
+
+
 def parts(tables: Path) -> dict[str, str]:
     """What the page shows between its markers."""
     found = read_tables(tables)
     return {
         "claims": verdicts.as_markdown(verdicts.read(table_of(tables, "claims"))),
         "speed": speed.as_markdown(found.speed),
+        "figures": figure_links(bool(speed.curves(found.speed))),
         "table I": shown.table_one(found.budget),
         "least ε": shown.table_least(found.budget),
         "table II": shown.table_two(found.budget),
