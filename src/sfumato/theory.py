@@ -80,7 +80,7 @@ def _codes(d: int) -> list[tuple[int, float]]:
     for t in range(1, most + 1, step):
         size = d * math.log(2) - d * _entropy((t - 1) / d)
         # A code has whole many words.
-        sizes.append((t, math.log(max(1, math.floor(math.exp(size)))) if size < 30 else size))
+        sizes.append((t, math.log(max(1, int(math.exp(size) + 1e-9))) if size < 20 else size))
     return sizes
 
 
