@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bench.utility_data import MADE, MEASURED, SMALL, SOURCES
-from sfumato.methods import METHODS, Task
+from sfumato.methods import METHODS, NEEDS_DELTA, Task
 
 DELTA = 1e-6
 EPSILONS = (1.0, 0.1)
@@ -76,6 +76,8 @@ def forms(method: str, dataset: str, epsilon: float) -> tuple[float, ...]:
     """The values of δ for which a method does different things: it says so in its caps."""
     if method not in METHODS:
         return (0.0,)
+    if method in NEEDS_DELTA:
+        return (DELTA,)
     source = SOURCES[dataset]
     task = Task(source.k, source.d, Fraction(str(epsilon)), Fraction(1, 10**6))
     try:
