@@ -43,7 +43,7 @@ MEMORY_COLUMNS = ["dataset", "method", "delta", "megabytes"]
 class Size:
     """How much is run: all of it, or enough to see that it works."""
 
-    runs: int = 20
+    runs: int = 10
     places: tuple[str, ...] = tuple(PLACES)
 
 
