@@ -13,11 +13,11 @@ from dask import delayed
 from sfumato.box import Box
 from sfumato.engines.dask_tasks import Results, Task, lattice_of, run_on, run_over, same
 from sfumato.engines.parts import PartitionsMissing
+from sfumato.engines.pieces import FileChanged
 from sfumato.engines.tasks import Fold, Partial, Pick, Picked
 
 # Passing a task to a worker costs milliseconds: small partitions are done together, but not so
-# many that one of two workers would wait for the other, or that a lost one would cost much.
-_BATCHES_PER_THREAD = 2
+# many that a lost worker would cost much, or that nobody sees how far a pass has come.
 _BATCH_BYTES = 2**26
 
 # A task that goes to more workers than this is sent once and passed on from one to the other.
@@ -25,6 +25,8 @@ _COPIES = 16
 
 # Seconds between results that are fetched together.
 _CLOSELY = 0.02
+
+_HARMLESS = (OSError, ImportError, FileChanged)
 
 # Storage may fail for a moment.
 _RETRIES = 2
@@ -143,8 +145,8 @@ class DaskEngine:
         try:
             results: list[Results] = self._client.gather(ready)
         except Exception as error:
-            # What a worker says may hold values of rows; what the system says does not.
-            said = f" ({error})" if isinstance(error, OSError | ImportError) else ""
+            # What a worker says may hold values of rows; what is said of files does not.
+            said = f" ({error})" if isinstance(error, _HARMLESS) else ""
             raise PartitionsMissing(
                 f"a Dask worker could not count its partitions: {type(error).__name__}{said}; "
                 "nothing is released, and what was charged stays charged"
@@ -163,7 +165,7 @@ def _next(done: SimpleQueue[Any], waiting: int) -> list[Any]:
 
 def deal(homes: Sequence[str], sizes: Sequence[int], threads: int) -> list[list[int]]:
     """Put the numbers of partitions together, of one home each, in batches of about equal size."""
-    step = max(1, min(_BATCH_BYTES, sum(sizes) // (_BATCHES_PER_THREAD * threads)))
+    step = max(1, min(_BATCH_BYTES, sum(sizes) // threads))
     batches = []
     for home in dict.fromkeys(homes):
         parts = [part for part, other in enumerate(homes) if other == home]

@@ -13,6 +13,10 @@ from sfumato.engines.tables import Layout, Table
 _PIECE_CELLS = 2**22
 
 
+class FileChanged(RuntimeError):  # noqa: N818
+    """A file is not what it was when it was opened."""
+
+
 @dataclass(frozen=True)
 class Piece:
     """Some rows of some files: where they lie, which columns count, and the files' state.
@@ -49,7 +53,7 @@ class Piece:
     def _check(self) -> None:
         for file, stamp in zip(self.table.files, self.stamps, strict=True):
             if file.stamp() != stamp:
-                raise RuntimeError(f"{file} has changed since it was opened")
+                raise FileChanged(f"{file} has changed since it was opened")
 
 
 def pieces_of(layout: Layout, cells: int | None = None) -> list[Piece]:
