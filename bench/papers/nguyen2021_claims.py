@@ -61,13 +61,13 @@ def cover_beats_balcan(table: Table) -> Found:
     return beats(table, "maxcover", "balcan")
 
 
-@claim("Experiments", "Without privacy more centres lower the cost (k = 64 over k = 2 below 0.9)")
+@claim("Experiments", "Without privacy more centres lower the cost (last k over first: below 0.9)")
 def centers_help_lloyd(table: Table) -> Found:
     parts, said = falls(table, "lloyd")
     return all(part < 0.9 for part in parts), said
 
 
-@claim("Experiments", "With privacy they lower it far less: both private curves are flat (> 0.9)")
+@claim("Experiments", "With privacy they hardly do: both private curves are flat (above 0.9)")
 def private_curves_are_flat(table: Table) -> Found:
     found = [falls(table, method) for method in ("maxcover", "balcan")]
     return all(part > 0.9 for parts, _ in found for part in parts), "; ".join(t for _, t in found)
