@@ -6,9 +6,10 @@ import re
 import warnings
 import weakref
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from pyspark import StorageLevel
+from pyspark import StorageLevel, inheritable_thread_target
 
 from sfumato.box import Box
 from sfumato.engines.base import Scale
@@ -116,8 +117,12 @@ def mapped(frame: Any, work: OnBatches, schema: str) -> Any:  # noqa: ANN401
 
 def collected(frame: Any) -> Any:  # noqa: ANN401
     """Bring a small table here."""
+    collect = inheritable_thread_target(frame.sparkSession)(frame.toArrow)
     try:
-        return frame.toArrow()
+        # In a thread of its own: at an interrupt Spark cancels its jobs from the main thread, which
+        # must not be talking to Spark meanwhile.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(collect).result()
     except Exception as error:
         raise PartitionsMissing(
             f"Spark could not count all partitions: {_reason(error)}; nothing is released, and "
