@@ -80,7 +80,7 @@ MUTANTS = {
         "curator/cover_law.py",
         "np.full(net.n_features, net.per_axis, dtype=np.int64)",
         "np.full(net.n_features, max(1, net.per_axis - 1), dtype=np.int64)",
-        f"{LAWS}::test_points_are_picked_as_often_as_their_chances_say",
+        f"{LAWS}::test_without_rows_every_point_is_equally_likely",
     ),
     "always the first of equal points": Mutant(
         "curator/cover_law.py",
@@ -164,13 +164,13 @@ MUTANTS = {
         "engines/kernels_cover_numba.py",
         "        if left < least:\n",
         "        if left <= least:\n",
-        f"{STATE}::test_both_loops_count_the_same",
+        f"{STATE}::test_points_at_the_very_edge_are_near",
     ),
     "blocks at the edge of a radius are left out": Mutant(
         "engines/kernels_cover.py",
         "kept = spent <= net.limit",
         "kept = 4 * spent <= net.limit",
-        f"{STATE}::test_both_loops_count_the_same",
+        f"{STATE}::test_rows_reach_over_the_borders_of_blocks",
     ),
     "the reach is a whole number of sides": Mutant(
         "curator/cover_questions.py",

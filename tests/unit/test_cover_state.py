@@ -58,7 +58,7 @@ def classes(cover):
 
 
 @backends
-@pytest.mark.parametrize("name", ["line", "plane", "one point"])
+@pytest.mark.parametrize("name", ["line", "plane", "one point", "odd side"])
 def test_every_point_near_a_row_is_found_once(name, backend):
     net = SMALL[name].nets()[0]
     rows = some_rows(net, 6)
@@ -116,6 +116,32 @@ def test_no_point_is_forgotten(d, radius, side, seed):
     assert dict(zip(scores.tolist(), many.tolist(), strict=True)) == {
         s: list(exact.values()).count(s) for s in set(exact.values())
     }
+
+
+@backends
+def test_points_at_the_very_edge_are_near(backend):
+    """Rows on grid points, and a squared radius that some distances reach exactly."""
+    net = Net(2, 4000, 8, 8000**2)
+    rows = np.array([[0, 0], [4000, -8000], [32_000, 32_000]], dtype=np.int16)
+    with kernels.use(backend):
+        for kept in (0, 2**20):
+            assert listed(Cover(rows, net, kept)) == brute(rows, net)
+
+
+@backends
+def test_rows_reach_over_the_borders_of_blocks(backend):
+    net = Grids(3, (2500,), (900,)).nets()[0]
+    assert (net.width, net.per_axis) == (32, 73)
+    # The points number 31 and 32 of an axis lie in two blocks.
+    border = net.side * (32 - net.half)
+    rows = np.array([[border - 3000, border + 10, border - 600], [border] * 3], dtype=np.int16)
+    axis = net.side * (np.arange(24, 41) - net.half)
+    close = [sum(near(rows[i : i + 1], np.array(p), net.limit)[0] for i in range(2))
+             for p in product(axis.tolist(), repeat=3)]  # fmt: skip
+    with kernels.use(backend):
+        cover = Cover(rows, net)
+        assert classes(cover) == [[1, 2], [close.count(1), close.count(2)]]
+        assert len(pairs_of(rows, net)) == 8
 
 
 def test_points_are_numbered_by_the_grid_not_by_the_rows():

@@ -77,7 +77,7 @@ class Grids:
         return cls(n_features, radii, sides)
 
     def __str__(self) -> str:
-        return f"grid points at {len(self.radii)} radii in {self.n_features} columns"
+        return f"grid points at each of {len(self.radii)} radii in {self.n_features} columns"
 
     def nets(self) -> list[Net]:
         """The grid of each radius, as the loops see it."""

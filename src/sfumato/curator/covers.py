@@ -31,7 +31,7 @@ class Covers(Vault):
         nets = check_grids(grids, self.box.n_features).nets()
         self._check(share)
         all_picks = check_whole(picks, "picks") * len(nets)
-        law = Covering(f"{picks} each of {grids}", share, self._rows_per_neighbour, all_picks)
+        law = Covering(f"{picks} {grids}", share, self._rows_per_neighbour, all_picks)
 
         def read(rows: Rows) -> list[Picked]:
             (left,) = rows.split(self.box, 1, 0)
