@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from itertools import pairwise
 
-from bench.papers.edler2023_tables import Row, Rows
+from bench.papers.edler2023_tables import Row, Rows, number
 from bench.papers.su2015_verdicts import ClaimList
 
 Tables = dict[str, Rows]
@@ -33,11 +33,7 @@ def clearly(lower: Row, higher: Row) -> bool:
 
 def told(rows: Iterable[Row], unit: float = 1.0) -> str:
     """The means of some rows at their x."""
-    return ", ".join(f"{row.x}: {_short(row.ours / unit)}" for row in rows)
-
-
-def _short(number: float) -> str:
-    return f"{number:.3g}" if abs(number) < 1000 else f"{number:.3e}".replace("e+", "e")
+    return ", ".join(f"{row.x}: {number(row.ours / unit)}" for row in rows)
 
 
 def both(tables: Tables, part: str, one: str, two: str) -> list[tuple[Row, Row]]:
@@ -51,7 +47,13 @@ def both(tables: Tables, part: str, one: str, two: str) -> list[tuple[Row, Row]]
 
 def versus(pairs: Iterable[tuple[Row, Row]]) -> str:
     """Two series side by side."""
-    return ", ".join(f"{a.x}: {_short(a.ours)} / {_short(b.ours)}" for a, b in pairs)
+    return ", ".join(f"{a.x}: {number(a.ours)} / {number(b.ours)}" for a, b in pairs)
+
+
+def mostly(pairs: list[tuple[Row, Row]]) -> bool:
+    """Whether the first is lower at every place, and clearly so at half of them."""
+    clear = sum(clearly(a, b) for a, b in pairs)
+    return all(a.ours < b.ours for a, b in pairs) and 2 * clear >= len(pairs)
 
 
 def ends_fall(rows: list[Row]) -> bool:
@@ -101,13 +103,13 @@ def blobs_cost(tables: Tables) -> Found:
 def rounds_help_on_mnist(tables: Tables) -> Found:
     pairs = both(tables, "fig5.1", "with", "without")
     large = [(a, b) for a, b in pairs if float(a.x) >= 0.5]
-    return all(clearly(a, b) for a, b in large), f"with / without, ε: {versus(pairs)}"
+    return mostly(large), f"with / without, ε: {versus(pairs)}"
 
 
 @claim("5.1", "Rounds of private k-means make it worse on blobs")
 def rounds_hurt_on_blobs(tables: Tables) -> Found:
     pairs = both(tables, "fig5.2", "with", "without")
-    return all(clearly(b, a) for a, b in pairs), f"with / without, blobs: {versus(pairs)}"
+    return mostly([(b, a) for a, b in pairs]), f"with / without, blobs: {versus(pairs)}"
 
 
 @claim("5.2", "Of one part with 0.9 of ε and the others with 0.025, the candidates need it most")
@@ -134,7 +136,7 @@ def one_fifth(tables: Tables) -> Found:
 def tuned_is_better(tables: Tables) -> Found:
     rows = tables["steps"]
     one, two = rows["inertia", "matlab"], rows["inertia", "budget"]
-    return clearly(two, one), f"{_short(one.ours)} → {_short(two.ours)} (theirs 1.97e11 → 1.92e11)"
+    return clearly(two, one), f"{number(one.ours)} → {number(two.ours)} (theirs 1.97e11 → 1.92e11)"
 
 
 @claim("5.3", "More partitions take longer and do worse")
@@ -182,11 +184,11 @@ def one_run_is_best(tables: Tables) -> Found:
 def gamma_helps(tables: Tables) -> Found:
     rows = tables["steps"]
     one, two = rows["inertia", "budget"], rows["inertia", "gamma"]
-    return clearly(two, one), f"{_short(one.ours)} → {_short(two.ours)} (theirs 1.92e11 → 1.90e11)"
+    return clearly(two, one), f"{number(one.ours)} → {number(two.ours)} (theirs 1.92e11 → 1.90e11)"
 
 
 @claim("5.4", "Keeping only the deepest cubes, and permute-and-flip, improve the result")
 def deepest_helps(tables: Tables) -> Found:
     rows = tables["steps"]
     one, two = rows["inertia", "gamma"], rows["inertia", "deepest"]
-    return clearly(two, one), f"{_short(one.ours)} → {_short(two.ours)} (theirs 1.90e11 → 1.88e11)"
+    return clearly(two, one), f"{number(one.ours)} → {number(two.ours)} (theirs 1.90e11 → 1.88e11)"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.papers import su2015_verdicts as verdicts
 from bench.papers.edler2023_claims import Tables
-from bench.papers.edler2023_tables import Row, Rows, typical
+from bench.papers.edler2023_tables import Row, Rows, number, typical
 
 PAGE = Path(__file__).parents[2] / "docs" / "papers" / "edler2023.md"
 NAMES = {
@@ -65,15 +65,6 @@ COSTS = {
     **dict.fromkeys(("fig5.4", "fig5.5", "fig5.6", "fig5.7", "fig5.8"), "python"),
     "table8": "inertia",
 }
-
-
-def number(value: float) -> str:
-    """A number as the page writes it."""
-    if math.isnan(value):
-        return "–"
-    return (
-        f"{value:.3g}" if abs(value) < 1e4 else f"{value:.3e}".replace("e+", "e").replace("e0", "e")
-    )
 
 
 def costs(tables: Tables) -> str:

@@ -102,3 +102,14 @@ def typical(ratios: list[float]) -> float:
     """The geometric mean of the ratios that are there."""
     known = [math.log(ratio) for ratio in ratios if not math.isnan(ratio)]
     return math.exp(sum(known) / len(known)) if known else math.nan
+
+
+def number(value: float) -> str:
+    """A number as pages write it."""
+    if math.isnan(value):
+        return "–"
+    return (
+        f"{value:.3g}"
+        if abs(value) < 1e4
+        else f"{value:.3e}".replace("e+0", "e").replace("e+", "e")
+    )
