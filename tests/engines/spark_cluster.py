@@ -145,16 +145,16 @@ def _end(processes):
 
 def executors(workers):
     """The processes of all executors that are up."""
-    return sorted(_led(workers, "CoarseGrainedExecutorBackend"))
+    return sorted(led(workers, "CoarseGrainedExecutorBackend"))
 
 
 def python_workers(workers):
     """The Python processes of all executors that run tasks; not those that only start others."""
-    found = _led(workers, "pyspark.daemon")
+    found = led(workers, "pyspark.daemon")
     return [pid for pid, parent in found.items() if parent in found]
 
 
-def _led(workers, word):
+def led(workers, word):
     """Processes in the sessions of some workers with a word in their command, and their parents."""
     found = {}
     for folder in Path("/proc").iterdir():

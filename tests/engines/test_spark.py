@@ -1,8 +1,10 @@
 """Spark: every method to the same bits on a real cluster, whatever the partitions."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from decimal import Decimal
 from zlib import crc32
 
@@ -23,6 +25,7 @@ from sfumato.engines.spark import open_spark, open_spark_files
 from sfumato.methods import METHODS
 from tests.engines import probes
 from tests.engines.same import check_same, random_cuts, run_of
+from tests.engines.spark_cluster import led
 from tests.laws.harness import BOX, blobs, curator_of, run
 
 pytestmark = [
@@ -231,9 +234,12 @@ def test_the_lattice_is_let_go(spark):
     rows = open_spark(frame_of(spark, table_of(ROWS), (200, 200)))
     rows.fold(BOX, GRID)
     (kept,) = rows._engine._kept
-    assert kept.is_cached
+    assert kept.storageLevel.useMemory
     del rows
-    assert not kept.is_cached
+    deadline = time.monotonic() + 60
+    while kept.storageLevel.useMemory:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_a_data_frame_is_recognised(spark):
@@ -304,3 +310,40 @@ def test_the_command_line_joins_the_cluster_and_leaves_it(spark_master, tmp_path
     )
     assert shown.returncode == 0, shown.stderr
     assert (tmp_path / "model.json").exists()
+
+
+TELLING = """
+import sys
+import time
+from sfumato.cli import app
+from sfumato.engines.progress import watch
+with watch(lambda number, done, total: print("pass", number, file=sys.stderr, flush=True)):
+    app(sys.argv[1:])
+"""
+
+
+@pytest.mark.engines
+def test_an_interrupt_leaves_no_process_and_no_file(tmp_path):
+    path = write_parquet(tmp_path, np.random.default_rng(3))
+    before = sorted(tmp_path.iterdir())
+    words = ["fit", path, "-k", "3", "--epsilon", "1", "--bounds", "0,1", "--method", "dplloyd"]
+    words += ["-o", str(tmp_path / "model.json"), "--engine", "spark", "--workers", "2"]
+    child = subprocess.Popen(
+        [sys.executable, "-c", TELLING, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while child.stderr.readline() != "pass 2\n":
+        assert child.poll() is None
+    os.kill(child.pid, signal.SIGINT)
+    out, said = child.communicate(timeout=120)
+    assert child.returncode not in (0, None)
+    assert out == ""
+    assert "Traceback" not in said
+    assert sorted(tmp_path.iterdir()) == before
+    deadline = time.monotonic() + 60
+    while led([child.pid], ""):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any
 
 from pyspark.sql import functions, types
@@ -106,7 +107,7 @@ def _engine(
 ) -> SparkEngine:
     if groups is None:
         return SparkEngine(table, Columns(width), n_parts, keep=keep)
-    if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+    if not isinstance(most, Integral) or isinstance(most, bool) or most < 1:
         raise ValueError(f"max_rows_per_group must be a whole number from 1 on, got {most!r}")
     gathered = table.repartition(n_parts, table.columns[-1])
     source = Columns(width, owned=True)

@@ -7,6 +7,7 @@ import warnings
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
 from typing import Any
 
 from pyspark import StorageLevel, inheritable_thread_target
@@ -59,7 +60,7 @@ class SparkEngine:
         self._keep = keep
         self._box: Box | None = None
         self._kept: list[Any] = []
-        weakref.finalize(self, _let_go, self._kept).atexit = False
+        weakref.finalize(self, _forget, self._kept).atexit = False
 
     @property
     def n_features(self) -> int:
@@ -137,6 +138,13 @@ def _reason(error: Exception) -> str:
         return type(error).__name__
     name, words = said[-1]
     return f"{name}{words}" if name in _SYSTEM else str(name)
+
+
+def _forget(kept: list[Any]) -> None:
+    """Let go of what nobody can ask about any more."""
+    # In a thread of its own: the garbage collector may call while this one is talking to Spark.
+    if kept:
+        Thread(target=_let_go, args=(kept,), daemon=True).start()
 
 
 def _let_go(kept: list[Any]) -> None:
