@@ -24,7 +24,11 @@ def test_the_example_prints_what_the_readme_shows():
     # The noise decides now and then how a radius or a note is worded.
     for _ in range(4):
         printed = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, encoding="utf-8"
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            encoding="utf-8",
         ).stdout
         if shape(printed) == shape(block("text")):
             break
