@@ -51,7 +51,7 @@ def _cell(result: Result | None) -> str:
         return ""
     if not result.runs:
         return "–"
-    mean = f"{result.mean:.3e}".replace("e+", "e")
+    mean = f"{result.mean:.3e}".replace("e+0", "e").replace("e+", "e")
     return f"{mean} ± {result.error / result.mean:.1%}, {result.runs} × {result.seconds:.2g} s"
 
 
