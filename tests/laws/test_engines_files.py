@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato.bounds import buy_bounds
@@ -97,6 +97,11 @@ def test_groups_that_lie_in_many_pieces_give_the_same_bits(method, most, kind, t
     st.sampled_from(["center", "drop"]),
     st.integers(1, 3),
 )
+@example("parquet", 0, 59, "center", 1)
+@example("csv", 1, 59, "drop", 2)
+@example("npy", 2, 59, "center", 3)
+@example("npy", 3, 59, "drop", 1)
+@example("folder", 4, 59, "center", 2)
 def test_any_cut_gives_the_same_integers(tmp_path_factory, kind, seed, n, nan, threads):
     box = type(BOX)(BOX.lower, BOX.upper, nan)
     rows = blobs(n + 50, seed)[:n]
