@@ -1,5 +1,6 @@
 """Kernels that look around where they run. Workers load this file, so it imports no noise."""
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,3 +36,10 @@ def blas_from_many(_):
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(2, user_api="blas")
+
+
+def slowly(batches):
+    """Batches as they are, each after a while."""
+    for batch in batches:
+        time.sleep(0.7)
+        yield batch

@@ -116,7 +116,24 @@ def test_progress_counts_partitions(opened):
     with watch(lambda *step: heard.append(step)):
         for _ in range(2):
             opened["cut"].fold(BOX, GRID)
-    assert heard == [(p, done, 5) for p in (1, 2) for done in range(6)]
+    for number in (1, 2):
+        done = [step[1] for step in heard if step[0] == number]
+        assert done == sorted(set(done))
+        assert (done[0], done[-1]) == (0, 5)
+    assert {total for _, _, total in heard} == {5}
+
+
+def test_progress_is_heard_before_all_partitions_are_done(spark):
+    frame = spark.range(6, numPartitions=6).selectExpr("id * 1.0 as a", "id * 1.0 as b")
+    rows = open_spark(frame.mapInArrow(probes.slowly, frame.schema))
+    heard = []
+    with watch(lambda number, done, total: heard.append((time.monotonic(), done, total))):
+        rows.fold(BOX, GRID)
+    times, done, totals = zip(*heard, strict=True)
+    assert set(totals) == {6}
+    assert list(done) == sorted(set(done))
+    assert done[-1] == 6
+    assert times[-1] - times[1] > 0.5
 
 
 def test_large_sums_are_added_up_on_the_way(opened, monkeypatch):

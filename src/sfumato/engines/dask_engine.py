@@ -57,6 +57,7 @@ class DaskEngine:
         self._lattices: list[Any] = []
         self._workers: dict[str, int] = {}
         self._batches: list[list[int]] = []
+        self._earlier: list[Any] = []
 
     @property
     def n_features(self) -> int:
@@ -109,6 +110,9 @@ class DaskEngine:
         futures: list[Any] = self._client.map(
             run_on, [given] * len(batches), batches, lattices, pure=False, retries=_RETRIES
         )
+        # Those of the pass before are let go now: just before, the new ones would wait in a queue
+        # behind that message.
+        self._earlier = futures if isinstance(task, Fold) else []
         return futures
 
     def _dealt(self) -> list[list[int]]:

@@ -15,6 +15,7 @@ class _Watch:
     def __init__(self, callback: Callback) -> None:
         self.callback = callback
         self.passes = 0
+        self.latest: Pass | None = None
 
 
 _watch: ContextVar[_Watch | None] = ContextVar("sfumato_watch", default=None)
@@ -31,21 +32,36 @@ def watch(callback: Callback) -> Iterator[None]:
 
 
 class Pass:
-    """One pass over rows, of `total` parts. `step` may be called from any thread."""
+    """One pass over rows, of `total` parts. `step` and `reach` may be called from any thread."""
 
     def __init__(self, total: int) -> None:
         self._watch = _watch.get()
         self._lock = Lock()
-        self._done, self._total = 0, total
+        self._done, self._shown, self._total = 0, 0, total
         if self._watch is not None:
             self._watch.passes += 1
             self._number = self._watch.passes
+            self._watch.latest = self
             self._watch.callback(self._number, 0, total)
 
     def step(self) -> None:
         """One more part is done."""
-        if self._watch is None:
-            return
         with self._lock:
             self._done += 1
-            self._watch.callback(self._number, self._done, self._total)
+            self._show(self._done)
+
+    def reach(self, share: float) -> None:
+        """Such a share of the work is done at least, says the engine, though nothing came back."""
+        with self._lock:
+            self._show(int(min(1.0, share) * self._total))
+
+    def _show(self, done: int) -> None:
+        if self._watch is not None and done > self._shown:
+            self._shown = done
+            self._watch.callback(self._number, done, self._total)
+
+
+def latest() -> Pass | None:
+    """The pass that began last, if anybody watches."""
+    watching = _watch.get()
+    return None if watching is None else watching.latest

@@ -15,6 +15,7 @@ from pyspark import StorageLevel, inheritable_thread_target
 from sfumato.box import Box
 from sfumato.engines.base import Scale
 from sfumato.engines.parts import PartitionsMissing
+from sfumato.engines.spark_progress import followed
 from sfumato.engines.spark_tasks import (
     LATTICE,
     NUMBERS,
@@ -79,23 +80,27 @@ class SparkEngine:
 
     def run(self, task: Fold | Pick) -> Iterator[Partial | Picked]:
         """Yield what the task returns for every partition, when all are done."""
-        lattice = self._lattice(task.scale if isinstance(task, Fold) else task.box)
+        lattice, stages = self._lattice(task.scale if isinstance(task, Fold) else task.box)
         sent = mapped(lattice, running(task, self.n_features), SENT)
         if isinstance(task, Fold):
             size = task.kernel.empty().size
             if 8 * size * self._n_parts > _RECEIVED_BYTES:
                 places = min(self._n_parts, -(-size // NUMBERS))
                 sent = mapped(sent.repartitionById(places, sent.place % places), adding(), SENT)
-        return received(task, collected(sent).to_batches())
+                stages += 1
+        with followed(sent.sparkSession, stages):
+            table = collected(sent)
+        return received(task, table.to_batches())
 
     def close(self) -> None:
         """Let go of the lattice that the executors keep."""
         self._box = None
         _let_go(self._kept)
 
-    def _lattice(self, scale: Scale) -> Any:  # noqa: ANN401
+    def _lattice(self, scale: Scale) -> tuple[Any, int]:
+        """The rows on a scale, and in how many stages Spark asks something of them."""
         if self._box is not None and scale == self._box:
-            return self._kept[0]
+            return self._kept[0], 1
         snap = snapping(self._source, scale, self._most, self._n_parts)
         lattice = mapped(self._frame, snap, LATTICE)
         if not self._fixed:
@@ -105,7 +110,7 @@ class SparkEngine:
             self.close()
             self._kept.append(lattice.persist(StorageLevel.MEMORY_AND_DISK))
             self._box = scale
-        return lattice
+        return lattice, 1 if self._fixed else 2
 
 
 def mapped(frame: Any, work: OnBatches, schema: str) -> Any:  # noqa: ANN401
