@@ -303,6 +303,7 @@ def test_the_page_shows_the_tables_and_the_claims_those_of_the_figures():
     written = read_claims(edler2023.table_of(tables, "claims"))
     assert shown_on(page, markers("claims")[0]) == as_markdown(written)
     assert written == judge(found)
+    assert "not measured" not in {verdict.verdict for verdict in written}
     for name, make in SHOWN.items():
         assert shown_on(page, *markers(name)) == make(found)
     assert set(found) >= set(X)

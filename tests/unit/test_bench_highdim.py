@@ -49,12 +49,11 @@ def test_a_row_of_the_page():
 
 @pytest.mark.parametrize("method", ["dplloyd"])
 def test_memory_is_that_of_a_fit(method):
-    assert 0 <= highdim.worker("blobs_4_20_20000", "4", method, "0.0")["megabytes"] < 1000
+    # The lattice alone takes two bytes for each cell.
+    assert 0.7 < highdim.worker("blobs_4_20_20000", "4", method, "0.0")["megabytes"] < 1000
 
 
 def test_the_page_shows_the_table():
-    if not (highdim.TABLES / "highdim.csv").exists():
-        pytest.skip("not measured yet: python -m bench highdim")
     page = highdim_page.PAGE.read_text(encoding="utf-8")
     table = read(highdim.TABLES / "highdim.csv")
     memory = highdim.read_memory(highdim.TABLES / "highdim_memory.csv")

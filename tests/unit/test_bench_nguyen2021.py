@@ -54,8 +54,6 @@ def test_claims_follow_the_table():
 
 def test_the_page_shows_the_table_and_its_claims():
     tables, _ = nguyen2021.folders(quick=False)
-    if not nguyen2021.table_of(tables, "fig1").exists():
-        pytest.skip("not measured yet: python -m bench nguyen2021 all")
     page, found = PAGE.read_text(encoding="utf-8"), read(nguyen2021.table_of(tables, "fig1"))
     written = read_claims(nguyen2021.table_of(tables, "claims"))
     assert shown_on(page, markers("claims")[0]) == as_markdown(written)
