@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import astuple, dataclass
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -26,6 +28,9 @@ from bench.growing_tables import THREADS
 ROOT = Path(__file__).parents[1]
 COLUMNS, CLUSTERS, PASSES = 8, 10, 5
 WARM_UPS = 3
+# Seconds that an engine has for what it missed while it was stopped; not always as many, so that
+# what it does regularly from then on does not always meet the same part of a fit.
+WAKING = (0.3, 1.3)
 LOCAL, DASK, SPARK = "threads", "dask", "spark"
 
 Fit = Callable[[], object]
@@ -33,12 +38,13 @@ Fit = Callable[[], object]
 
 @dataclass(frozen=True)
 class Setup:
-    """An engine with so many processes, and a table of so many rows in so many parts."""
+    """An engine with so many processes, a table of so many rows in so many parts, and K."""
 
     engine: str
     processes: int
     tasks: int
     rows: int
+    clusters: int = CLUSTERS
 
     @property
     def sizes(self) -> list[int]:
@@ -51,13 +57,13 @@ def part(number: int, rows: int) -> np.ndarray:
     return np.random.default_rng([2019, number]).random((rows, COLUMNS))
 
 
-def model() -> Any:
+def model(clusters: int) -> Any:
     """The paper's method with a fixed number of passes, so that every fit costs the same."""
     from sfumato import PrivateKMeans
     from sfumato.methods import Sukpisit
 
     method = Sukpisit(max_iter=PASSES, tol=0.0)
-    return PrivateKMeans(CLUSTERS, epsilon=1.0, bounds=(0, 1), method=method, random_state=0)
+    return PrivateKMeans(clusters, epsilon=1.0, bounds=(0, 1), method=method, random_state=0)
 
 
 @contextmanager
@@ -70,7 +76,7 @@ def local(setup: Setup) -> Iterator[Callable[[], Fit]]:
         for number, rows in enumerate(setup.sizes):
             table[start : start + rows] = part(number, rows)
             start += rows
-        return lambda: model().fit(table)
+        return lambda: model(setup.clusters).fit(table)
 
     from bench.speed import load_compiled
 
@@ -93,13 +99,15 @@ def dask(setup: Setup) -> Iterator[Callable[[], Fit]]:
         ]
         table = da.concatenate(made).persist()
         wait(table)
-        return lambda: model().fit(table)
+        # Nothing else makes sure that every process has its share of the work.
+        client.rebalance(table)
+        return lambda: model(setup.clusters).fit(table)
 
     with (
         LocalCluster(
             n_workers=setup.processes, threads_per_worker=1, dashboard_address=None
         ) as cluster,
-        Client(cluster),
+        Client(cluster) as client,
     ):
         yield make
 
@@ -120,7 +128,7 @@ def spark(setup: Setup) -> Iterator[Callable[[], Fit]]:
             )
             table = table.cache()
             table.count()
-            return lambda: model().fit(table)
+            return lambda: model(setup.clusters).fit(table)
 
         yield make
 
@@ -128,24 +136,43 @@ def spark(setup: Setup) -> Iterator[Callable[[], Fit]]:
 ENGINES = {LOCAL: local, DASK: dask, SPARK: spark}
 
 
-def cpu_seconds() -> float:
-    """CPU time of this process and of all that it has started, those that have ended included."""
+def each_process(number: int, get: Callable[[Any], Any]) -> list[Any]:
+    """What is asked of a process and of all that it has started, as far as they are there."""
     import psutil
 
-    mine = psutil.Process()
-    total = 0.0
-    for process in [mine, *mine.children(recursive=True)]:
-        try:
-            total += sum(process.cpu_times()[:4])
-        except psutil.NoSuchProcess:
-            continue
-    return total
+    found = []
+    with suppress(psutil.NoSuchProcess):
+        first = psutil.Process(number)
+        for process in [first, *first.children(recursive=True)]:
+            with suppress(psutil.NoSuchProcess):
+                found.append(get(process))
+    return found
+
+
+def cpu_seconds() -> float:
+    """CPU time of this process and of all that it has started, those that have ended included."""
+    return float(sum(each_process(os.getpid(), lambda process: sum(process.cpu_times()[:4]))))
+
+
+def timed(fit: Fit) -> list[float]:
+    """Seconds up to the first pass over the rows, then of each pass with what follows it."""
+    from sfumato.engines.progress import watch
+
+    marks = [time.perf_counter()]
+
+    def hear(number: int, done: int, total: int) -> None:
+        if done == 0:
+            marks.append(time.perf_counter())
+
+    with watch(hear):
+        fit()
+    return [end - begin for begin, end in pairwise([*marks, time.perf_counter()])]
 
 
 def serve(setup: Setup, replies: IO[str]) -> None:
     """Start the engine and make the table, saying so; then fit once for every line that comes."""
 
-    def reply(**values: float) -> None:
+    def reply(**values: float | list[float]) -> None:
         replies.write(json.dumps(values) + "\n")
         replies.flush()
 
@@ -158,17 +185,20 @@ def serve(setup: Setup, replies: IO[str]) -> None:
             fit()
         reply(ready=1)
         for _ in sys.stdin:
-            begin, spent = time.perf_counter(), cpu_seconds()
-            fit()
-            reply(seconds=time.perf_counter() - begin, cpu=cpu_seconds() - spent)
+            spent = cpu_seconds()
+            seconds = timed(fit)
+            reply(seconds=seconds, cpu=cpu_seconds() - spent)
 
 
 class Server:
-    """A process that serves one setup. `startup` is how long it took to open the engine."""
+    """A process that serves one setup. `startup` is how long it took to open the engine.
+
+    It is stopped between fits, with all that it has started: idle clusters take CPU time as well.
+    """
 
     def __init__(self, setup: Setup) -> None:
-        numbers = (setup.processes, setup.tasks, setup.rows)
-        command = [sys.executable, "-m", "bench.engines_serving", setup.engine, *map(str, numbers)]
+        engine, *numbers = astuple(setup)
+        command = [sys.executable, "-m", "bench.engines_serving", engine, *map(str, numbers)]
         threads = setup.processes if setup.engine == LOCAL else 1
         environment = os.environ | dict.fromkeys(THREADS, "1") | {"SFUMATO_THREADS": str(threads)}
         begin = time.perf_counter()
@@ -186,6 +216,7 @@ class Server:
 
     def __enter__(self) -> Server:
         self._answer()
+        self._stop()
         return self
 
     def __exit__(
@@ -194,21 +225,32 @@ class Server:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._wake()
         # The engine closes what it has started when no more lines can come.
         self._process.communicate()
 
-    def fit(self) -> dict[str, float]:
-        """One fit: seconds, and CPU seconds of all its processes."""
+    def fit(self) -> dict[str, Any]:
+        """One fit: seconds of each of its parts, and CPU seconds of all its processes."""
+        self._wake()
+        time.sleep(random.uniform(*WAKING))
         self._process.stdin.write("fit\n")
         self._process.stdin.flush()
-        return self._answer()
+        found = self._answer()
+        self._stop()
+        return found
 
-    def _answer(self) -> dict[str, float]:
+    def _stop(self) -> None:
+        each_process(self._process.pid, lambda process: process.suspend())
+
+    def _wake(self) -> None:
+        each_process(self._process.pid, lambda process: process.resume())
+
+    def _answer(self) -> dict[str, Any]:
         line = self._process.stdout.readline()
         if not line:
             self._process.communicate()
             raise RuntimeError(f"the engine ended with status {self._process.returncode}")
-        found: dict[str, float] = json.loads(line)
+        found: dict[str, Any] = json.loads(line)
         return found
 
 

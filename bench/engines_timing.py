@@ -14,8 +14,9 @@ from bench.engines_serving import Server, Setup
 from bench.growing_tables import append_row, read_rows, write_rows
 from bench.speed import machine_efficiency, seconds
 
-SETUP = ("engine", "processes", "tasks", "rows")
-NUMBERS = ("startup", "seconds", "cpu", "machine")
+SETUP = ("engine", "processes", "tasks", "rows", "clusters")
+NUMBERS = ("startup", "cpu", "machine")
+SECONDS = "seconds"
 
 # Two threads that share nothing must get so much of two cores, or one was not ours.
 QUIET = 0.9
@@ -23,18 +24,21 @@ QUIET = 0.9
 
 @dataclass(frozen=True)
 class Timing:
-    """One fit: seconds, CPU seconds of all processes, and what the machine could give just then."""
+    """One fit: CPU seconds of all processes, what the machine could give just then, and seconds.
+
+    Those are a row: up to the first pass over the rows, then of each pass with what follows it.
+    """
 
     setup: Setup
     startup: float
-    seconds: float
     cpu: float
     machine: float
+    seconds: tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class Best:
-    """The best of all fits of a setup, and of the machine beside them."""
+    """The best of all fits of a setup, part by part, and of the machine beside them."""
 
     setup: Setup
     fits: int
@@ -69,20 +73,28 @@ def read(path: Path) -> list[Timing]:
     found = []
     for line in read_rows(path):
         setup = Setup(line["engine"], *(int(line[name]) for name in SETUP[1:]))
-        found.append(Timing(setup, *(float(line[name]) for name in NUMBERS)))
+        seconds = tuple(map(float, line[SECONDS].split()))
+        found.append(Timing(setup, *(float(line[name]) for name in NUMBERS), seconds))
     return found
 
 
 def best(timings: Sequence[Timing]) -> dict[Setup, Best]:
-    """The least time, CPU time and start-up of every setup.
+    """The least CPU time and start-up of every setup, and the least times of the parts of a fit.
 
-    A neighbour's work can only make a fit longer, so the least of several is the truest.
+    A neighbour's work can only make a part longer, so the least of several is the truest. Parts
+    are shorter than fits: it takes fewer of them until none was disturbed.
     """
     found = {}
     for setup in dict.fromkeys(t.setup for t in timings):
         mine = [t for t in timings if t.setup == setup]
-        least = (min(getattr(t, name) for t in mine) for name in NUMBERS[:3])
-        found[setup] = Best(setup, len(mine), *least, max(t.machine for t in mine))
+        found[setup] = Best(
+            setup,
+            len(mine),
+            startup=min(t.startup for t in mine),
+            seconds=sum(map(min, zip(*(t.seconds for t in mine), strict=True))),
+            cpu=min(t.cpu for t in mine),
+            machine=max(t.machine for t in mine),
+        )
     return found
 
 
@@ -100,8 +112,8 @@ def complete(path: Path, setups: Sequence[Setup], rounds: int) -> None:
             machine = two_cores()
             for setup, server in servers.items():
                 found = server.fit()
-                timing = Timing(setup, server.startup, found["seconds"], found["cpu"], machine)
-                _append(path, timing)
+                seconds = tuple(found["seconds"])
+                _append(path, Timing(setup, server.startup, found["cpu"], machine, seconds))
             print(f"  {number + 1}/{left} machine {machine:.2f}", flush=True)
 
 
@@ -109,13 +121,14 @@ def forget(path: Path, setups: Sequence[Setup]) -> None:
     """Drop the fits of some setups."""
     kept = [t for t in read(path) if t.setup not in setups]
     if path.exists():
-        write_rows(path, [*SETUP, *NUMBERS], map(_cells, kept))
+        write_rows(path, [*SETUP, *NUMBERS, SECONDS], map(_cells, kept))
 
 
 def _append(path: Path, timing: Timing) -> None:
-    append_row(path, [*SETUP, *NUMBERS], _cells(timing))
+    append_row(path, [*SETUP, *NUMBERS, SECONDS], _cells(timing))
 
 
 def _cells(timing: Timing) -> list[object]:
     numbers = (f"{getattr(timing, name):.4g}" for name in NUMBERS)
-    return [*astuple(timing.setup), *numbers]
+    seconds = " ".join(f"{part:.4g}" for part in timing.seconds)
+    return [*astuple(timing.setup), *numbers, seconds]

@@ -49,13 +49,12 @@ def read_tables(folder: Path) -> claims.Tables:
 
 
 def run_speed(engines: list[str], quick: bool, fresh: bool) -> None:
-    """Measure the fits that the table of speed lacks, one engine after the other."""
+    """Measure the fits that the table of speed lacks, with some engines in turns."""
     path = table_of(folders(quick)[0], "speed")
-    for engine in engines:
-        setups = speed.setups(engine, QUICK_ROWS if quick else speed.ROWS)
+    for setups, rounds in speed.plan(engines, QUICK_ROWS if quick else speed.ROWS):
         if fresh:
             engines_timing.forget(path, setups)
-        engines_timing.complete(path, setups, QUICK_ROUNDS if quick else speed.ROUNDS[engine])
+        engines_timing.complete(path, setups, QUICK_ROUNDS if quick else rounds)
 
 
 def run_budget(quick: bool, processes: int) -> None:

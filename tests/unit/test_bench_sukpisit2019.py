@@ -16,6 +16,7 @@ from bench.papers.sukpisit2019_claims import (
     Tables,
     auto_needs_less,
     dask_is_cheap,
+    dask_is_used_with_more,
     good_on_iris,
     judge,
     linear_up_to_ten,
@@ -43,12 +44,15 @@ from bench.papers.sukpisit2019_runs import (
 )
 from bench.papers.sukpisit2019_speed import (
     ENGINES,
+    MORE_CLUSTERS,
     ROWS,
     Model,
     as_markdown,
     curve,
     curves,
     fitted,
+    more,
+    plan,
     setups,
     times_local,
 )
@@ -167,7 +171,7 @@ def test_tables_show_ours_beside_the_papers():
 
 def speeds(engine, model, machine=1.0, cpu=1.0):
     found = {}
-    for setup in setups(engine):
+    for setup in [*setups(engine), *more(engine)]:
         work = model.work * setup.rows / ROWS / setup.processes
         seconds = model.serial + model.per_task * setup.tasks + work
         found[setup] = Best(setup, 5, 1.0, seconds, cpu, machine)
@@ -199,6 +203,14 @@ def test_every_engine_has_as_many_parts_as_processes_on_the_large_table():
     assert ROWS == 5_000_000
 
 
+def test_engines_that_are_compared_take_turns():
+    (both, _), (with_more, _), (spark, _) = plan(ENGINES)
+    assert both == [*setups(LOCAL), *setups(DASK)]
+    assert with_more == [*more(LOCAL), *more(DASK)]
+    assert spark == setups(SPARK)
+    assert [turns for turns, _ in plan([DASK])] == [setups(DASK), more(DASK)]
+
+
 def whole(efficiency=1.0, machine=1.0, cpu=1.0):
     """Every engine with a serial part that leaves this efficiency at two processes."""
     serial = (1 / efficiency - 1) / (1 - 0.5 / efficiency) / 2
@@ -213,6 +225,8 @@ def test_claims_about_speed():
     assert curve(whole(0.9).speed, DASK).efficiency == pytest.approx(0.9, abs=0.02)
     assert threads_are_used(whole(0.95))[0]
     assert not threads_are_used(whole(0.8))[0]
+    assert dask_is_used_with_more(whole(0.95))[0]
+    assert not dask_is_used_with_more(whole(0.8))[0]
     assert linear_up_to_ten(whole(0.98))[0]
     assert not linear_up_to_ten(whole(0.9))[0]
     assert dask_is_cheap(whole(cpu=1.5))[0]
@@ -223,10 +237,18 @@ def test_claims_about_speed():
 def test_on_a_busy_machine_nothing_is_judged():
     found = {v.claim: v.verdict for v in judge(whole(machine=0.7))}
     quiet = {v.claim: v.verdict for v in judge(whole())}
-    assert quiet["Two threads of the pool are used to at least 85 %"] == "holds"
-    assert found["Two threads of the pool are used to at least 85 %"] == "not measured"
+    assert quiet["Two threads of the pool are used to at least 85 % (K = 10)"] == "holds"
+    assert found["Two threads of the pool are used to at least 85 % (K = 10)"] == "not measured"
     assert "(busy)" in as_markdown(whole(machine=0.7).speed)
     assert "(busy)" not in as_markdown(whole().speed)
+
+
+def test_the_page_shows_more_clusters_where_they_were_measured():
+    table = whole(0.9).speed
+    lines = as_markdown(table).splitlines()
+    assert [line.split(" | ")[5] for line in lines[2:]] == ["90%", "90%", "–"]
+    few = {setup: best for setup, best in table.items() if setup.clusters != MORE_CLUSTERS}
+    assert [line.split(" | ")[5] for line in as_markdown(few).splitlines()[2:]] == ["–"] * 3
 
 
 def test_without_the_thread_pool_nothing_is_compared():
