@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.growing_tables import THREADS
+from bench.memory import peak
 
 COLUMNS, CLUSTERS = 8, 10
 GROUP_ROWS = 500_000
@@ -75,9 +75,7 @@ def _fit(method: str, repeats: int, files: list[str]) -> dict[str, float]:
             model.fit(files)
         best["seconds"] = min(best["seconds"], time.perf_counter() - wall)
         best["cpu_seconds"] = min(best["cpu_seconds"], time.process_time() - cpu)
-    unit = 1 if sys.platform == "darwin" else 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    return {**best, "passes": max(numbers), "peak_mb": peak / 1e6}
+    return {**best, "passes": max(numbers), "peak_mb": peak() / 1e6}
 
 
 if __name__ == "__main__":

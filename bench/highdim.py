@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import warnings
@@ -21,6 +20,7 @@ from bench.growing_tables import THREADS, append_row, read_rows
 from bench.inertia_data import MNIST, blobs, is_there, load
 from bench.inertia_methods import BEST_KMEANS, NONPRIVATE, balcan
 from bench.inertia_runs import Point, Table, append, complete, model_of, one_run, read
+from bench.memory import forget_peak, peak
 
 ROOT = Path(__file__).parents[1]
 TABLES, BUILD = ROOT / "bench" / "tables", ROOT / "build" / "bench"
@@ -101,22 +101,10 @@ def worker(dataset: str, k: str, method: str, delta: str) -> dict[str, float]:
     point = Point(dataset, int(k), method, 1.0, float(delta))
     # A first fit on few rows loads the libraries, which take as much for any table.
     model_of(point, data, 0).fit(data.rows[:2000])
-    _forget_peak()
-    before = _peak()
+    forget_peak()
+    before = peak()
     one_run(point, data, 1)
-    return {"megabytes": (_peak() - before) / 2**20}
-
-
-def _forget_peak() -> None:
-    """Let the peak begin anew at what is held now: making the data takes more. Linux can."""
-    reset = Path("/proc/self/clear_refs")
-    if reset.exists():
-        reset.write_text("5", encoding="ascii")
-
-
-def _peak() -> int:
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return {"megabytes": (peak() - before) / 2**20}
 
 
 def read_memory(path: Path) -> highdim_page.Memory:

@@ -12,7 +12,6 @@ import argparse
 import hashlib
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -26,6 +25,7 @@ import numpy as np
 
 from bench.growing_tables import THREADS as THREAD_VARIABLES
 from bench.growing_tables import append_row, read_rows
+from bench.memory import peak
 
 TABLE = Path(__file__).parent / "tables" / "speed.csv"
 COLUMNS = ["rows", "columns", "clusters", "threads", "measure", "value"]
@@ -149,11 +149,9 @@ def measure_memory(shape: Shape, repeats: int) -> dict[str, float]:
     table = blobs(shape)
     fit = sfumato_fit(shape[2])
     fit(table[:5000])
-    unit = 1 if sys.platform == "darwin" else 1024
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    before = peak()
     fit(table)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    return {"memory_ratio": (after - before) / table.nbytes}
+    return {"memory_ratio": (peak() - before) / table.nbytes}
 
 
 def measure_diffprivlib(shape: Shape, repeats: int) -> dict[str, float]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ import numpy as np
 
 from bench import speed, utility_data
 from bench.growing_tables import read_rows, write_rows
+from bench.memory import peak
 from bench.utility_points import DELTA
 from sfumato.box import Floats
 
@@ -106,20 +106,15 @@ def worker(job: str, name: str, method: str, path: str) -> dict[str, float]:
     for work in fits.values():
         work(rows[:2000])
     if job == "memory":
-        before = _peak()
+        before = peak()
         fits["pure_seconds"](rows)
         fits["delta_seconds"](rows)
-        return {"memory": (_peak() - before) / rows.nbytes}
+        return {"memory": (peak() - before) / rows.nbytes}
     best = dict.fromkeys(fits, float("inf"))
     for _ in range(case.repeats):
         for label, work in fits.items():
             best[label] = min(best[label], speed.seconds(partial(work, rows)))
     return best
-
-
-def _peak() -> int:
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def measure(name: str, method: str) -> Timing:

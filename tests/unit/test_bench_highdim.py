@@ -8,6 +8,7 @@ import pytest
 from bench import highdim, highdim_page
 from bench.inertia_methods import BEST_KMEANS
 from bench.inertia_runs import Point, Result, append, read
+from bench.memory import forget_peak, peak
 from bench.papers.su2015_verdicts import shown_on
 
 
@@ -57,13 +58,13 @@ def test_memory_is_that_of_a_fit(method):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the peak cannot begin anew")
 def test_the_peak_begins_anew_after_the_data_were_made():
-    highdim._forget_peak()
-    before = highdim._peak()
+    forget_peak()
+    before = peak()
     held = np.ones(2**26)
-    assert highdim._peak() - before > 2**28
+    assert peak() - before > 2**28
     del held
-    highdim._forget_peak()
-    assert highdim._peak() - before < 2**28
+    forget_peak()
+    assert peak() - before < 2**28
 
 
 def test_the_page_shows_the_table():
