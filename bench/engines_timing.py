@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import signal
+import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -106,6 +108,8 @@ def complete(path: Path, setups: Sequence[Setup], rounds: int) -> None:
     print(f"{path.name}: {max(0, left)} of {rounds} rounds to do of {engines}", flush=True)
     if left <= 0:
         return
+    # Servers sleep between their fits: one that nobody wakes would sleep for ever.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     with ExitStack() as stack:
         servers = {setup: stack.enter_context(Server(setup)) for setup in setups}
         for number in range(left):
