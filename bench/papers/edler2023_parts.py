@@ -50,7 +50,6 @@ class Size:
     """How much is run: all of it, or enough to see that it works."""
 
     runs: int = 20
-    fair_runs: int = 10
     slow_runs: int = 5
     tune_runs: int = 1
     epsilons: tuple[float, ...] = EPSILONS
@@ -72,13 +71,12 @@ class Size:
             return self.slow_runs
         if dataset == MNIST and (k != 10 or method == WITHOUT):
             return self.slow_runs
-        return self.fair_runs if dataset != MNIST or method in (AUTO, DPLLOYD) else self.runs
+        return self.runs
 
 
 FULL = Size()
 QUICK = Size(
     runs=1,
-    fair_runs=1,
     slow_runs=1,
     epsilons=(0.5, 1.0),
     ks=(4, 32),
