@@ -108,9 +108,10 @@ def complete(path: Path, setups: Sequence[Setup], rounds: int) -> None:
     print(f"{path.name}: {max(0, left)} of {rounds} rounds to do of {engines}", flush=True)
     if left <= 0:
         return
-    # Servers sleep between their fits: one that nobody wakes would sleep for ever.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     with ExitStack() as stack:
+        # Servers sleep between their fits: one that nobody wakes would sleep for ever.
+        before = signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
+        stack.callback(signal.signal, signal.SIGTERM, before)
         servers = {setup: stack.enter_context(Server(setup)) for setup in setups}
         for number in range(left):
             machine = two_cores()

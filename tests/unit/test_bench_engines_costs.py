@@ -1,5 +1,8 @@
 """Fits of engines in turns: servers, rounds that go on where they stopped, and the page."""
 
+import os
+import signal
+
 import pytest
 
 from bench import engines_costs, engines_timing
@@ -73,6 +76,17 @@ def test_setups_take_turns_and_go_on_where_they_stopped(tmp_path, pretended):
     assert found[pair[0]].is_quiet
     forget(path, pair[:1])
     assert {t.setup for t in read(path)} == {pair[1]}
+
+
+def test_a_terminated_bench_leaves_no_server(tmp_path, pretended, monkeypatch):
+    left = []
+    monkeypatch.setattr(Pretended, "fit", lambda self: os.kill(os.getpid(), signal.SIGTERM))
+    monkeypatch.setattr(Pretended, "__exit__", lambda self, *_: left.append(self.setup))
+    before, setup = signal.getsignal(signal.SIGTERM), Setup(LOCAL, 1, 1, 10)
+    with pytest.raises(SystemExit, match="terminated"):
+        complete(tmp_path / "table.csv", [setup], 1)
+    assert left == [setup]
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_a_core_that_slows_the_other_and_a_busy_neighbour_are_both_seen(monkeypatch):

@@ -16,14 +16,13 @@ from bench.papers.sukpisit2019_claims import (
     Tables,
     auto_needs_less,
     dask_is_cheap,
-    dask_is_used_with_more,
     good_on_iris,
+    is_used,
     judge,
     linear_up_to_ten,
     more_is_better,
     one_cluster_at_a_tenth,
     plain_is_the_same,
-    threads_are_used,
 )
 from bench.papers.sukpisit2019_data import SOURCES, is_there, load
 from bench.papers.sukpisit2019_runs import (
@@ -223,10 +222,9 @@ def whole(efficiency=1.0, machine=1.0, cpu=1.0):
 
 def test_claims_about_speed():
     assert curve(whole(0.9).speed, DASK).efficiency == pytest.approx(0.9, abs=0.02)
-    assert threads_are_used(whole(0.95))[0]
-    assert not threads_are_used(whole(0.8))[0]
-    assert dask_is_used_with_more(whole(0.95))[0]
-    assert not dask_is_used_with_more(whole(0.8))[0]
+    for engine, clusters in ((LOCAL, 10), (DASK, MORE_CLUSTERS)):
+        assert is_used(whole(0.95), engine, clusters)[0]
+        assert not is_used(whole(0.8), engine, clusters)[0]
     assert linear_up_to_ten(whole(0.98))[0]
     assert not linear_up_to_ten(whole(0.9))[0]
     assert dask_is_cheap(whole(cpu=1.5))[0]
