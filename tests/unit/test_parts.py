@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from sfumato.box import Box
 from sfumato.budget import Caps
@@ -273,11 +273,12 @@ def test_two_watchers_hear_their_own_passes():
     assert heard["in"] == heard["out"] == [(1, done, 4) for done in range(5)]
 
 
-def test_blas_is_held_to_one_thread_until_the_last_has_left():
-    def now():
-        return [lib["num_threads"] for lib in ThreadpoolController().select(user_api="blas").info()]
+def blas_threads():
+    return [lib["num_threads"] for lib in ThreadpoolController().select(user_api="blas").info()]
 
-    before = now()
+
+def test_blas_is_held_to_one_thread_until_the_last_has_left():
+    before = blas_threads()
     inside, leave = threading.Event(), threading.Event()
 
     def other():
@@ -289,10 +290,29 @@ def test_blas_is_held_to_one_thread_until_the_last_has_left():
     with one_blas_thread():
         thread.start()
         inside.wait(30)
-    assert set(now()) <= {1}
+    assert set(blas_threads()) <= {1}
     leave.set()
     thread.join()
-    assert now() == before
+    assert blas_threads() == before
+
+
+def test_blas_is_held_to_one_thread_where_another_thread_has_set_it():
+    before = blas_threads()
+    has_set, leave = threading.Event(), threading.Event()
+
+    def other():
+        with threadpool_limits(2, user_api="blas"):
+            has_set.set()
+            leave.wait(30)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    has_set.wait(30)
+    with one_blas_thread():
+        assert set(blas_threads()) <= {1}
+    leave.set()
+    thread.join()
+    assert blas_threads() == before
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

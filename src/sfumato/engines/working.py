@@ -127,6 +127,8 @@ class _Hold:
 
     def enter(self) -> None:
         with self._lock:
+            if not self._inside:
+                _let_go()
             # In some libraries the number belongs to the thread, so every thread sets it.
             limit = _blas().limit(limits=1)
             if not self._inside:
@@ -143,7 +145,7 @@ class _Hold:
 
 
 def _let_go() -> None:
-    # Newer versions obey only the thread that set the number first, which may be gone by now.
+    # Newer versions obey only the thread that set the number first: it may be another's, or gone.
     let_go = getattr(
         getattr(threadpoolctl, "OpenBLASController", None), "clear_controlling_thread", None
     )
