@@ -14,7 +14,7 @@ def peak() -> int:
     """The most bytes held so far."""
     # What Linux counts for a process itself begins with the peak of the one that started it.
     if STATUS.exists():
-        found = re.search(r"VmHWM:\s*(\d+) kB", STATUS.read_text(encoding="utf-8", errors="replace"))
+        found = re.search(rb"VmHWM:\s*(\d+) kB", STATUS.read_bytes())
         if found:
             return int(found[1]) * 1024
     unit = 1 if sys.platform == "darwin" else 1024
