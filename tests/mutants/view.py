@@ -45,6 +45,12 @@ MUTANTS = {
         "            length -= length * length > square\n",
         f"{PROJECTION}::test_on_every_row_of_a_small_lattice",
     ),
+    "the last rows are taken for one another": Mutant(
+        "engines/kernels_view_numba.py",
+        "row = min(i + k, last)",
+        "row = min(i + k, max(i, last - 1))",
+        DEFINED,
+    ),
     "squares of far rows are not exact": Mutant(
         "engines/kernels_view.py",
         "(52 - (n_out - 1).bit_length())",

@@ -1,6 +1,7 @@
 """The loops over one block of lattice rows, compiled by numba. Importing this module compiles them.
 
-Floats are whole numbers below 2^53, so contracting a product and a sum changes nothing.
+Floats are whole numbers below 2^53, or such over one power of 2, so contracting a product and a
+sum changes nothing, and nor does adding in another order.
 """
 
 from __future__ import annotations
@@ -39,13 +40,19 @@ _TILE = 2**11
 _TO_WHOLE = 1.5 * 2.0**52
 
 
-def _compiled(*arguments: Any, contract: bool = True) -> Callable[[_Loop], _Loop]:  # noqa: ANN401
+def _compiled(
+    *arguments: Any,  # noqa: ANN401
+    contract: bool = True,
+    any_order: bool = False,
+) -> Callable[[_Loop], _Loop]:
     signature = types.void(*arguments)
 
     def compile_(loop: _Loop) -> _Loop:
         # By Python's model every division asks whether to raise, and nothing is vectorised.
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
         options["fastmath"] = {"contract"} if contract else False
+        if any_order:
+            options["fastmath"] = {"contract", "reassoc", "nsz"}
         try:
             return cast(_Loop, njit(signature, cache=True, **options)(loop))
         except (RuntimeError, OSError):
