@@ -50,8 +50,7 @@ class Size:
     """How much is run: all of it, or enough to see that it works."""
 
     runs: int = 20
-    slow_runs: int = 5
-    tune_runs: int = 1
+    tune_runs: int = 5
     epsilons: tuple[float, ...] = EPSILONS
     ks: tuple[int, ...] = KS
     intrinsic: tuple[int, ...] = INTRINSIC
@@ -65,19 +64,11 @@ class Size:
     subsets: tuple[int, ...] = (1, 4, 16, 64)
     most_budgets: int = 10**6
 
-    def runs_of(self, method: str, dataset: str = MNIST, k: int = 10) -> int:
-        """Runs of a point: fewer where one takes many seconds."""
-        if method == KMEANS or method.startswith("published"):
-            return self.slow_runs
-        if dataset == MNIST and (k != 10 or method == WITHOUT):
-            return self.slow_runs
-        return self.runs
-
 
 FULL = Size()
 QUICK = Size(
     runs=1,
-    slow_runs=1,
+    tune_runs=1,
     epsilons=(0.5, 1.0),
     ks=(4, 32),
     intrinsic=(8, 64),
@@ -98,7 +89,7 @@ def marks_of(size: Size, named: dict[str, str], grid: Grid) -> list[Mark]:
     found = []
     for (series, method), (x, dataset, k, epsilon) in product(named.items(), grid):
         epsilon = 0.0 if method == KMEANS else epsilon
-        point = Point(dataset, k, method, epsilon, runs=size.runs_of(method, dataset, k))
+        point = Point(dataset, k, method, epsilon, runs=size.runs)
         found.append(Mark(series, f"{x:g}" if isinstance(x, float) else str(x), (point,)))
     return found
 

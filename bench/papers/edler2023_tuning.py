@@ -20,7 +20,7 @@ FOR_SWAPS: Budget = (0.5, 0.2, 0.05, 0.2, 0.05)
 @part("fig4.1")
 def fig4_1(size: Size) -> list[Mark]:
     """Run time against T, of the partitions and of the swaps at once."""
-    points = {t: on_mnist(3, balcan("matlab", partitions=t, swaps=t)) for t in size.times}
+    points = {t: on_mnist(size.runs, balcan("matlab", partitions=t, swaps=t)) for t in size.times}
     return [Mark("seconds", str(t), (point,), "seconds") for t, point in points.items()]
 
 
@@ -36,13 +36,13 @@ def _budgets(size: Size, part: str, runs: int) -> list[Mark]:
 @part("table5.1")
 def table5_1(size: Size) -> list[Mark]:
     """Most of ε for one part after the other."""
-    return _budgets(size, "table5.1", size.slow_runs)
+    return _budgets(size, "table5.1", size.runs)
 
 
 @part("table5.2")
 def table5_2(size: Size) -> list[Mark]:
     """Little of ε for the candidates."""
-    return _budgets(size, "table5.2", size.slow_runs)
+    return _budgets(size, "table5.2", size.runs)
 
 
 @part("table8")
@@ -120,7 +120,7 @@ class Sweep:
 @part("fig5.3")
 def fig5_3(size: Size) -> list[Mark]:
     """Inertia and run time by the number of partitions."""
-    marks = Sweep(size.slow_runs).over("partitions", size.partitions)
+    marks = Sweep(size.runs).over("partitions", size.partitions)
     return marks + [Mark("minutes", m.x, m.points, "minutes") for m in marks]
 
 
@@ -142,13 +142,13 @@ def table5_5(size: Size) -> list[Mark]:
 @part("table5.8")
 def table5_8(size: Size) -> list[Mark]:
     """The number of rounds of private k-means."""
-    return Sweep(size.slow_runs).over("rounds", size.rounds)
+    return Sweep(size.runs).over("rounds", size.rounds)
 
 
 @part("table5.9")
 def table5_9(size: Size) -> list[Mark]:
     """The number of runs to choose from."""
-    return Sweep(size.slow_runs).over("runs", size.repeats)
+    return Sweep(size.runs).over("runs", size.repeats)
 
 
 @part("steps")
