@@ -16,7 +16,7 @@ from sfumato.curator.rulers import Octaves, Ruler, Slices
 from sfumato.parameters import check_epsilon
 from sfumato.ranges import Span, locate, magnitude, trim
 
-SLICE = Fraction(1, 10)
+SLICE = Fraction(1, 4)
 """The part of ε that `bounds="private"` takes from a fit."""
 
 DEFAULT = (-1.0, 1.0)
@@ -26,7 +26,7 @@ FINE = 4096
 COARSE = 32
 
 # Magnitude, place, ends: a column that is lost at first is lost, one found too wide is not.
-_WEIGHTS = (3, 1, 2)
+_WEIGHTS = (2, 1, 3)
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         0 is pure ε-DP; a δ above 0 allows Gaussian noise.
     bounds : pair (lower, upper) or "private"
         Public bounds, scalars or one value per column. Required, and never read from the data:
-        what lies outside is clipped. "private" buys them with a tenth of `epsilon`, for those
+        what lies outside is clipped. "private" buys them with a quarter of `epsilon`, for those
         who know none.
     method : str or method, default="auto"
         A name in `sfumato.METHODS`, or a configured instance such as `DPLloyd(iterations=3)`.

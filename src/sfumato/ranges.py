@@ -17,21 +17,20 @@ CUT = 0.01
 
 # Bins stand out by themselves at this level, in all columns together. Where none does, at the
 # second: a wrong range costs no more than the default one.
-_LEVELS = (0.005, 0.1)
+_LEVELS = (0.001, 0.1)
 _WINDOWS = (1, 2, 4)
 
 # A bin k bins from one that stands out joins it above (2 + k) scales of noise: rows spread.
 _NEAR = 6
-_NEAR_PART = 0.005
+_NEAR_PART = 0.002
 
 # What a short run holds of a column that is crowded, and how much of that may be noise.
 _CROWDED = 0.95
 _LUCK = 0.3
 
-# How sure a cut is at least, in deviations; the outermost rows, and the most slices given back.
+# How sure a cut is at least, in deviations, and the outermost rows.
 _CAUTION = 0.25
 _OUTER = 0.05
-_MORE = 3
 
 
 @dataclass(frozen=True)
@@ -78,27 +77,47 @@ def locate(span: Span, counts: Floats, scale: float) -> Span:
         if held[best] >= _CROWDED * span.rows:
             low, high = float(edges[best]), float(edges[best + length])
             more = high - low
-            return replace(span, lower=_finite(low - more), upper=_finite(high + more))
+            lower, upper = _on_its_side(span, low - more, high + more)
+            return replace(span, lower=_finite(lower), upper=_finite(upper))
     return span
 
 
 def trim(span: Span, counts: Floats, scale: float) -> tuple[float, float]:
-    """Cut the ends that hold next to nothing, then give a little back.
+    """Cut the ends that hold next to nothing, then give back what the tails may need.
 
-    A run of slices may leave out a part `CUT` of the rows, less a part of the noise. Where the rows
-    thin out more of them lie beyond: one to three slices are added at each end, as many as
-    the outermost rows take.
+    A run of slices may leave out a part `CUT` of the rows, less a part of the noise, and of those
+    some lie far beyond where rows thin out. Where the middle row lies at a part p of the run, its
+    width is given back p² times below and (1 − p)² times above: a quarter at each end, and more at
+    the end to which a column is skewed. Where rows end all at once that is too much, so it is no
+    more than twice what the outermost rows take.
     """
-    bins = len(counts)
-    sums = np.concatenate(([0.0], np.cumsum(counts)))
-    first, last = _narrowest(span, sums, scale)
-    outer = _OUTER * span.rows
-    below = np.flatnonzero(sums[first + 1 : last + 1] - sums[first] >= outer)
-    above = np.flatnonzero((sums[last] - sums[first:last])[::-1] >= outer)
-    edges = span.edges(bins)
-    step = (span.upper / 2 - span.lower / 2) / bins * 2
-    low, high = (min([*found[:1].tolist(), _MORE - 1]) * step + step for found in (below, above))
-    return legal(float(edges[first]) - low, float(edges[last]) + high)
+    edges = span.edges(len(counts))
+    first, last = _narrowest(span, np.concatenate(([0.0], np.cumsum(counts))), scale)
+    low, high = float(edges[first]), float(edges[last])
+    inside = counts[first:last]
+    part = _reach(inside, 0.5) / len(inside)
+    below = min(len(inside) * part**2, 2 * _reach(inside, _OUTER))
+    above = min(len(inside) * (1 - part) ** 2, 2 * _reach(inside[::-1], _OUTER))
+    # Halves: the range may be as wide as float64.
+    step = (span.upper / 2 - span.lower / 2) / len(counts) * 2
+    return legal(*_on_its_side(span, low - below * step, high + above * step))
+
+
+def _reach(counts: Floats, part: float) -> float:
+    """How many slices a part of the rows takes, counted from the first slice."""
+    sums = np.cumsum(np.maximum(counts, 0.0))
+    wanted = part * sums[-1]
+    if not wanted > 0:
+        return len(counts) * part
+    place = int(np.searchsorted(sums, wanted))
+    return place + 1 - float((sums[place] - wanted) / counts[place])
+
+
+def _on_its_side(span: Span, lower: float, upper: float) -> tuple[float, float]:
+    """Bounds that do not pass 0 where nothing of the other sign stood out."""
+    lowest = 0.0 if span.lower >= 0 else -math.inf
+    highest = 0.0 if span.upper <= 0 else math.inf
+    return max(lower, lowest), min(upper, highest)
 
 
 def _narrowest(span: Span, sums: Floats, scale: float) -> tuple[int, int]:

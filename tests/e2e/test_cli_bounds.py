@@ -39,13 +39,13 @@ def test_fit_buys_bounds_on_the_way(people):
     words = ("--bounds", "private", "--method", "dplloyd", "--random-state", 0)
     shown = fit("people.csv", *words, epsilon=PLENTY)
     assert (shown.exit_code, shown.stderr) == (0, "")
-    for words in ("histograms", f"Promise: ε = {PLENTY}.", "bounds bought with ε 1000"):
+    for words in ("histograms", f"Promise: ε = {PLENTY}.", "bounds bought with ε 2500"):
         assert words in shown.stdout
     model = sfumato.load("model.json")
     found = model.cluster_centers_[model.cluster_centers_[:, 0].argsort()]
     np.testing.assert_allclose(found, [[25, 10], [60, 45]], atol=1)
     costs = [line.cost for line in model.receipt_.lines[:3]]
-    assert costs == ["500", "500/3", "1000/3"]
+    assert costs == ["2500/3", "1250/3", "1250"]
 
 
 def test_columns_and_groups(people):
@@ -53,7 +53,7 @@ def test_columns_and_groups(people):
     told = json.loads(run("bounds", "visits.csv", "--epsilon", PLENTY, *words, "--json").stdout)
     assert list(told["bounds"]) == ["age", "hours"]
     assert told["receipt"]["guarantee"]["neighbours"] == "one group of at most 4 rows"
-    assert told["receipt"]["questions"][0]["scale"] == "1/625"
+    assert told["receipt"]["questions"][0]["scale"] == "3/1250"
 
 
 def test_a_thousand_rows_and_little_budget_are_no_error(people):

@@ -2,6 +2,7 @@
 
 import math
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,7 +68,7 @@ def test_a_size_stands_out_by_the_scale_of_the_noise_and_the_likelier_sooner():
     assert magnitude(octaves(e900=14), 1.0, 1) is None
     assert magnitude(octaves(e3=14), 1.0, 10**6) is None
     assert magnitude(octaves(e3=5, e4=5, e5=5, e6=5), 1.0, 1) is not None
-    span = magnitude(octaves(e3=1000, e4=4, e9=4), 0.5, 1)
+    span = magnitude(octaves(e3=1000, e4=3, e9=4), 0.5, 1)
     assert (span.lower, span.upper) == (8, 16)
     span = magnitude(octaves(e3=1000, e4=20, e5=900), 1.0, 1)
     assert (span.lower, span.upper, span.touch) == (8, 64, (16, 32))
@@ -135,3 +136,30 @@ def test_thin_ends_get_more_back():
     low, high = trim(span, counts, 1.0)
     assert 20 < high <= 21
     assert low <= 11 - 3 + 1
+
+
+def test_bounds_stay_on_the_side_of_0_on_which_rows_stood_out():
+    counts = np.zeros(32)
+    counts[:4] = 2500
+    span = Span(0.0, 32.0, 10_000.0, (32.0, 0.0))
+    assert trim(span, counts, 1.0)[0] == 0
+    assert trim(replace(span, lower=-1.0, upper=31.0), counts, 1.0)[0] < -1
+    mirrored = Span(-32.0, 0.0, 10_000.0, (0.0, -32.0))
+    assert trim(mirrored, counts[::-1], 1.0)[1] == 0
+    fine = np.zeros(4096)
+    fine[:2] = 5000
+    assert locate(span, fine, 1.0).lower == 0
+    assert locate(mirrored, fine[::-1], 1.0).upper == 0
+
+
+def test_the_end_to_which_a_column_is_skewed_gets_more_back():
+    span = Span(-16.0, 48.0, 10_000.0, (48.0, -16.0))
+    counts = np.zeros(64)
+    counts[16:40] = 10_000 * 0.75 ** np.arange(24) / 4
+    low, high = trim(span, counts, 1.0)
+    assert -1.5 < low < 0
+    assert 24 < high < 40
+    counts = np.zeros(64)
+    counts[16:32] = 625
+    low, high = trim(span, counts, 1.0)
+    assert (low, high) == (pytest.approx(-1.6), pytest.approx(17.6)), "rows end all at once"

@@ -133,6 +133,6 @@ def _bounds(request: Request, layout: Layout) -> str | tuple[tuple[float, ...], 
         raise ValueError(
             "bounds are required, and come from outside the data: --bounds LOW,HIGH, "
             "--bounds COLUMN=LOW,HIGH for each column, --bounds-file FILE, or --bounds private, "
-            "which buys them with a tenth of ε"
+            "which buys them with a quarter of ε"
         )
     return box.lower, box.upper

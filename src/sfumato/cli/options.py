@@ -115,7 +115,8 @@ FitBounds = Annotated[
     typer.Option(
         metavar="[COLUMN=]LOW,HIGH",
         help="Public bounds of all columns, or of one; may be repeated. Choose them without "
-        "looking at the data: what lies outside is clipped. `private` buys them with a tenth of ε.",
+        "looking at the data: what lies outside is clipped. "
+        "`private` buys them with a quarter of ε.",
     ),
 ]
 BoundsFile = Annotated[
