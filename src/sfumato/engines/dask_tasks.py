@@ -22,8 +22,9 @@ Results = list[Partial | Picked]
 OWNER = "owner"
 """The column that says whose rows are whose, where we name it."""
 
-# Cells that a kernel sees at a time, so that its buffers stay small.
-_SPAN_CELLS = 2**18
+# Cells that a kernel sees at a time. Its buffers are made anew for each span, and as Dask sets the
+# allocator of its workers that costs a page fault for each of their pages.
+_SPAN_CELLS = 2**20
 
 
 def dask_setup(worker: object) -> None:
