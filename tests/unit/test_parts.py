@@ -1,6 +1,7 @@
 """Partitions: pure tasks, sums that count each partition once, and blocks that fit into memory."""
 
 import math
+import os
 import pickle
 import subprocess
 import sys
@@ -313,6 +314,31 @@ def test_blas_is_held_to_one_thread_where_another_thread_has_set_it():
     leave.set()
     thread.join()
     assert blas_threads() == before
+
+
+LATER = """
+import numpy
+from threadpoolctl import threadpool_info
+from sfumato.engines.working import one_blas_thread
+
+def threads():
+    return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
+
+with one_blas_thread():
+    assert threads() == {1}
+    import scipy.linalg
+    with one_blas_thread():
+        assert threads() == {1}
+with one_blas_thread():
+    assert threads() == {1}
+print(sorted(threads()))
+"""
+
+
+def test_a_blas_that_is_loaded_later_is_held_to_one_thread_too():
+    two = os.environ | {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+    shown = subprocess.run([sys.executable, "-c", LATER], env=two, capture_output=True, text=True)
+    assert (shown.stdout, shown.stderr) == ("[2]\n", "")
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from queue import Queue
 from threading import Lock, Thread
 from typing import Any, TypeVar
@@ -123,16 +124,20 @@ class _Hold:
     def __init__(self) -> None:
         self._lock = Lock()
         self._inside = 0
-        self._limit: Any = None
+        self._blas: Any = None
+        self._limits: list[Any] = []
 
     def enter(self) -> None:
         with self._lock:
             if not self._inside:
                 _let_go()
+            blas = _blas(len(sys.modules))
             # In some libraries the number belongs to the thread, so every thread sets it.
-            limit = _blas().limit(limits=1)
-            if not self._inside:
-                self._limit = limit
+            limit = blas.limit(limits=1)
+            if not self._inside or blas is not self._blas:
+                # Only who finds a library as it was knows what to set it back to.
+                self._limits.append(limit)
+                self._blas = blas
             self._inside += 1
 
     def leave(self) -> None:
@@ -140,7 +145,8 @@ class _Hold:
             self._inside -= 1
             if not self._inside:
                 _let_go()
-                self._limit.restore_original_limits()
+                while self._limits:
+                    self._limits.pop().restore_original_limits()
                 _let_go()
 
 
@@ -166,7 +172,8 @@ def one_blas_thread() -> Iterator[None]:
         _hold.leave()
 
 
-@cache
-def _blas() -> Any:  # noqa: ANN401
-    # Looking for the libraries takes milliseconds, setting their threads microseconds.
+@lru_cache(maxsize=1)
+def _blas(modules: int) -> Any:  # noqa: ANN401
+    # Looking for the libraries takes milliseconds, setting their threads microseconds. One that is
+    # loaded later comes with a module.
     return threadpoolctl.ThreadpoolController().select(user_api="blas")
