@@ -25,7 +25,7 @@ DEFAULT = (-1.0, 1.0)
 FINE = 4096
 COARSE = 32
 
-# Magnitude, place, ends: a column that is lost at first is lost, one found too wide is not.
+# Magnitude, place, ends: only the last need counts of few rows.
 _WEIGHTS = (2, 1, 3)
 
 

@@ -50,9 +50,8 @@ def _compiled(
     def compile_(loop: _Loop) -> _Loop:
         # By Python's model every division asks whether to raise, and nothing is vectorised.
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-        options["fastmath"] = {"contract"} if contract else False
-        if any_order:
-            options["fastmath"] = {"contract", "reassoc", "nsz"}
+        allowed = {"contract"} if contract else set()
+        options["fastmath"] = allowed | ({"reassoc", "nsz"} if any_order else set())
         try:
             return cast(_Loop, njit(signature, cache=True, **options)(loop))
         except (RuntimeError, OSError):
