@@ -221,9 +221,14 @@ WRAPS = {
 
 
 @pytest.mark.parametrize("wrap", WRAPS.values(), ids=WRAPS.keys())
-def test_scattered_data_is_refused(wrap, dask_client):
+@pytest.mark.parametrize("held", [True, False], ids=["held", "let go"])
+def test_scattered_data_is_refused(wrap, held, dask_client):
     with dask_client.as_current():
-        data = wrap(scattered(dask_client))
+        source = scattered(dask_client)
+        data = wrap(source)
+        if not held:
+            # The scheduler may forget what nobody holds as soon as it is not needed any more.
+            del source
         with pytest.raises(ValueError, match="scattered from a client"):
             open_dask(data)
 
