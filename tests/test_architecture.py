@@ -32,7 +32,7 @@ TRAVELLERS = {
     "curator/rulers.py",
 }
 SENSITIVE = {
-    "questions": ("Counts", "Totals"),
+    "questions": ("Counts", "Totals", "Each"),
     "farther": ("Farther",),
     "scores": ("Cost", "Swaps"),
     "projection": ("Projection",),

@@ -60,8 +60,8 @@ def opened(rows, **settings):
 
 
 def asks(curator, account):
-    """Every verb of the curator, each with a tenth of the budget."""
-    pure, gdp = account.rest("pure").split(1, 9)[0], account.rest("gdp").split(1, 9)[0]
+    """Every verb of the curator, each with a twentieth of the budget."""
+    pure, gdp = account.rest("pure").split(1, 19)[0], account.rest("gdp").split(1, 19)[0]
     return [
         lambda: curator.counts(Grid(3, 2), share=pure),
         lambda: curator.counts(CELLS, share=gdp),
@@ -72,6 +72,7 @@ def asks(curator, account):
         lambda: curator.sums(CELLS, share=pure, joint=True, radius=(9, 8, 7, 6)),
         lambda: curator.first_below(Farther(CELLS, (5, 6)), 3, share=pure),
         lambda: curator.counts(HALVES, share=pure),
+        lambda: curator.counts_of_each([HALVES, Grid(3, 2)], share=[pure, pure]),
         lambda: curator.sums(SLANT, share=pure, joint=True),
         lambda: curator.choose(Swaps(CENTERS, CENTERS), share=pure, law="permute_and_flip"),
     ]

@@ -88,8 +88,8 @@ MUTANTS = {
     ),
     "a partition of its own number of rows": Mutant(
         f"{METHOD}/partition.py",
-        "if not len(corners):",
-        "if share.amount < 0:",
+        "return len(self.corners) > 0 and",
+        "return self.side > 0 and",
         f"{UNIT}::test_no_rows_leave_the_first_cube_alone",
     ),
     "the first cube may miss the ball": Mutant(

@@ -5,8 +5,33 @@ from tests.mutants.mutant import Mutant
 CUBES = "tests/laws/test_cubes.py"
 SWAPS = "tests/laws/test_swaps.py"
 THROUGH = "tests/laws/test_through.py"
+EACH = "tests/laws/test_each.py"
 
 MUTANTS = {
+    "counts together are noised by the share of the last": Mutant(
+        "curator/curator.py",
+        "replace(counts_part(c, s, self._rows_per_neighbour), lines=lines)",
+        "replace(counts_part(c, share[-1], self._rows_per_neighbour), lines=lines)",
+        f"{EACH}::test_no_answer_loses_more_than_its_own_share_and_each_can_lose_it_all",
+    ),
+    "counts together forget the group": Mutant(
+        "curator/curator.py",
+        "replace(counts_part(c, s, self._rows_per_neighbour), lines=lines)",
+        "replace(counts_part(c, s, 1), lines=lines)",
+        f"{EACH}::test_no_answer_loses_more_than_its_own_share_and_each_can_lose_it_all",
+    ),
+    "counts together release the numbers of others": Mutant(
+        "curator/curator.py",
+        "replace(counts_part(c, s, self._rows_per_neighbour), lines=lines)",
+        "counts_part(c, s, self._rows_per_neighbour)",
+        f"{EACH}::test_the_rows_are_read_once",
+    ),
+    "partitions together stop at the first that ends": Mutant(
+        "methods/balcan/partition.py",
+        "while active := [cutting for cutting in active if cutting.goes_on]:",
+        "while all(cutting.goes_on for cutting in active):",
+        "tests/unit/test_balcan.py::test_partitions_are_counted_together_and_end_where_each_ends_alone",
+    ),
     "swaps are scored for one axis instead of the ball": Mutant(
         "curator/scores.py",
         "return (REACH + max(REACH, length)) ** 2",

@@ -13,7 +13,14 @@ from sfumato.budget import Caps
 from sfumato.curator.curator import Curator
 from sfumato.curator.noise import NoNoise
 from sfumato.methods import Balcan, Task
-from sfumato.methods.balcan.partition import into_ball, most_cubes, partition, shifted_cube
+from sfumato.methods.balcan.partition import (
+    Cutting,
+    into_ball,
+    most_cubes,
+    partition,
+    shifted_cube,
+    together,
+)
 from sfumato.methods.balcan.presets import PRESETS
 from sfumato.methods.balcan.run import projection_of
 
@@ -163,7 +170,7 @@ def test_cubes_are_cut_where_the_rows_are():
     rows = np.vstack([np.full((80, 2), 0.5), np.full((40, 2), -0.7), np.full((5, 2), 0.9)])
     view, share = opened(rows)
     corners, side = shifted_cube(2, 10, np.random.default_rng(3))
-    cut = partition(view, corners, side, share.evenly(10), 20.0)
+    [cut] = partition(view, [Cutting(corners, side, share.evenly(10), 20.0)])
     assert len(cut.levels) == 11
     assert [len(level) for level in cut.levels[-3:]] == [2, 2, 2]
     near = into_ball(cut.levels[-1]) * np.sqrt(2) / REACH
@@ -179,7 +186,7 @@ def test_no_rows_leave_the_first_cube_alone():
     view, share = opened(np.zeros((0, 2)))
     corners, side = shifted_cube(2, 4, np.random.default_rng(3))
     shares = share.evenly(4)
-    cut = partition(view, corners, side, shares, 1.0)
+    [cut] = partition(view, [Cutting(corners, side, shares, 1.0)])
     assert [len(level) for level in cut.levels] == [1]
     assert len(cut.leaves) == 4
     assert shares[0].account.spent("pure")[0] == shares[0].amount
@@ -191,8 +198,34 @@ def test_of_too_many_cubes_the_fullest_are_cut():
     rng = np.random.default_rng(0)
     view, share = opened(rng.uniform(-1, 1, (400, 12)))
     corners, side = shifted_cube(12, 4, rng)
-    cut = partition(view, corners, side, share.evenly(4), 0.5)
+    [cut] = partition(view, [Cutting(corners, side, share.evenly(4), 0.5)])
     assert max(len(level) for level in cut.levels) == most_cubes(12) == 85
+
+
+def test_partitions_are_counted_together_and_end_where_each_ends_alone():
+    rows = np.random.default_rng(5).normal(0, 0.2, (300, 3))
+    assert [together(p) for p in (2, 5, 6, 7, 16)] == [512, 25, 10, 4, 4]
+
+    def cut(seeds, gammas):
+        view, share = opened(rows)
+        shares = share.evenly(3)
+        cuttings = [
+            Cutting(*shifted_cube(3, 6, np.random.default_rng(seed)), part.evenly(6), gamma)
+            for seed, gamma, part in zip(seeds, gammas, shares, strict=False)
+        ]
+        return partition(view, cuttings), share.account
+
+    found, account = cut([1, 2, 3], [200.0, 5.0, 40.0])
+    alone = [cut([seed], [gamma]) for seed, gamma in ((1, 200.0), (2, 5.0), (3, 40.0))]
+    for one, ([other], _) in zip(found, alone, strict=True):
+        for name in ("leaves", "counts", "volumes"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+        assert [len(level) for level in one.levels] == [len(level) for level in other.levels]
+        assert one.noise_std == other.noise_std
+    ended = [len(one.levels) for one in found]
+    assert len(set(ended)) == 3, "some end before others"
+    spent = sum(account.spent("pure")[0] for _, account in alone)
+    assert account.spent("pure")[0] == spent
 
 
 # What cannot run, and what cannot be set.

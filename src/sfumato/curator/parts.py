@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sfumato.box import REACH, Box, Ints
 from sfumato.budget import Entry, Share
@@ -12,7 +12,7 @@ from sfumato.curator.questions import Cells, Counts, Totals
 
 @dataclass(frozen=True)
 class Part:
-    """Columns of a question's exact answer, the share that buys them and the noise they get."""
+    """Some columns and lines of an exact answer, the share that buys them, the noise they get."""
 
     question: str
     share: Share
@@ -21,6 +21,7 @@ class Part:
     shape: tuple[int, int]
     std: float
     noise: str
+    lines: slice = field(default_factory=lambda: slice(None))
 
     def entry(self) -> Entry:
         """The line of the account that pays for this part."""
@@ -35,8 +36,8 @@ class Part:
         )
 
     def pick(self, exact: Ints) -> Ints:
-        """Its columns; under cube noise a count is written in units of 1/REACH rows."""
-        chosen = exact[:, self.columns].copy()
+        """Its numbers; under cube noise a count is written in units of 1/REACH rows."""
+        chosen = exact[self.lines, self.columns].copy()
         if isinstance(self.mechanism, Cube):
             chosen[:, 0] *= REACH
         return chosen

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isqrt
 from typing import cast
 
@@ -28,6 +29,7 @@ __all__ = [
     "Cells",
     "Counts",
     "Cubes",
+    "Each",
     "Farther",
     "Grid",
     "Nearest",
@@ -35,6 +37,7 @@ __all__ = [
     "Sensitivity",
     "Through",
     "Totals",
+    "check_each",
     "check_question",
 ]
 
@@ -182,6 +185,30 @@ def _one_each(radii: object, n_cells: int) -> tuple[object, ...]:
     return each
 
 
+@dataclass(frozen=True)
+class Each:
+    """Several counts of the same rows from one pass: one's numbers after those of the one before.
+
+    Sensitivity: that of `Counts` for the numbers of each, which are released as its own answer.
+    """
+
+    questions: tuple[Counts, ...]
+
+    def lines(self) -> list[slice]:
+        """Where the numbers of each are."""
+        ends = np.cumsum([0, *(q.cells.n_cells for q in self.questions)]).tolist()
+        return [slice(*pair) for pair in pairwise(ends)]
+
+    def empty(self) -> Ints:
+        """Zero for every cell of each."""
+        return np.concatenate([q.empty() for q in self.questions])
+
+    def add(self, rows: Lattice, state: Ints) -> None:
+        """Count one block of rows in the cells of each."""
+        for question, lines in zip(self.questions, self.lines(), strict=True):
+            question.add(rows, state[lines])
+
+
 Question = Counts | Totals
 QUESTIONS = (Counts, Totals)
 
@@ -202,9 +229,22 @@ def check_question(question: object, n_features: int) -> Question:
             f"the cells have {known.cells.n_features} columns, the data has {n_features}"
         )
     width = n_features + 1 if isinstance(known, Totals) else 1
-    if known.cells.n_cells * width > MAX_NUMBERS:
-        raise ValueError(
-            f"{known} has {known.cells.n_cells * width:,} numbers; at most {MAX_NUMBERS:,} fit: "
-            "ask for fewer cells"
-        )
+    _check_numbers(str(known), known.cells.n_cells * width)
     return known
+
+
+def check_each(cells: Sequence[Cells], n_features: int) -> Each:
+    """Refuse the same in each of several counts, and more numbers than fit in all of them."""
+    if not cells:
+        raise ValueError("there is no question: ask about the cells of at least one")
+    for one in cells:
+        check_question(Counts(one), n_features)
+    _check_numbers(f"{len(cells)} counts together", sum(one.n_cells for one in cells))
+    return Each(tuple(Counts(one) for one in cells))
+
+
+def _check_numbers(what: str, numbers: int) -> None:
+    if numbers > MAX_NUMBERS:
+        raise ValueError(
+            f"{what} has {numbers:,} numbers; at most {MAX_NUMBERS:,} fit: ask for fewer cells"
+        )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.gdp import mu2_of
 from sfumato.methods.auto.foresight import Foresight
-from sfumato.methods.balcan.partition import most_cubes
+from sfumato.methods.balcan.partition import most_cubes, together
 from sfumato.methods.base import Task
 from sfumato.methods.dplloyd import noise_error
 from sfumato.methods.formulas import step_mse
@@ -33,11 +33,12 @@ def foresee(method: Balcan, task: Task, n: float) -> Foresight:
         law = "laplace" if method.noise == "laplace" else "cube"
         budget = float(task.epsilon * last * (1 - SLICE) ** counted)
     error = step_mse(n, task.k, budget, noise_error(law, task.n_features))
-    children = most_cubes(sizes.dimensions) << sizes.dimensions
+    cut = min(sizes.partitions, together(sizes.dimensions)) * most_cubes(sizes.dimensions)
+    children = cut << sizes.dimensions
     numbers = task.k * (task.n_features + 1) + children * (sizes.dimensions + 2)
     memory = 3 * _NUMBER * numbers
     note = (
-        f"up to {sizes.passes:,} questions in {sizes.dimensions} dimensions, then averages with "
+        f"up to {sizes.passes:,} passes in {sizes.dimensions} dimensions, then averages with "
         f"{law} noise; without the error of the search"
     )
     return Foresight(error, memory, sizes.passes + counted, note)

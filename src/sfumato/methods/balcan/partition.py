@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from sfumato.box import REACH, Floats, Ints
 from sfumato.budget import Share
-from sfumato.curator.curator import Curator
+from sfumato.curator.curator import Answer, Curator
 from sfumato.curator.questions import Cubes
 
 # The most cubes that are cut at one depth, and coordinates of their parts: the fullest are.
 _MOST_CUBES = 2**12
 _MOST_NUMBERS = 2**22
+# Coordinates of the parts of all cubes that are counted in one pass.
+_MOST_TOGETHER = 2**24
 
 
 @dataclass(frozen=True)
@@ -62,34 +64,74 @@ def shifted_cube(p: int, depths: int, rng: np.random.Generator) -> tuple[Ints, i
     return rng.integers(REACH - side, -REACH, (1, p), endpoint=True), side
 
 
-def partition(
-    view: Curator, corners: Ints, side: int, shares: Sequence[Share], gamma: float
-) -> Cut:
-    """Cut the cube as long as a noisy count of a part passes γ; one share pays for each depth.
+@dataclass
+class Cutting:
+    """A cube while it is cut, as long as a noisy count of a part passes γ.
 
-    It ends when no part passes: the shares that are left stay unspent.
+    One share pays for each depth. It ends when no part passes: what is left stays unspent.
     """
-    levels, found = [_middles(corners, side)], []
-    noise_std = 0.0
-    for depth, share in enumerate(shares):
-        cubes = Cubes(corners, side)
-        answer = view.counts(cubes, share=share)
-        corners, side, noise_std = cubes.children(), side // 2, answer.noise_std
-        kept = _fullest(answer.values, gamma, corners.shape[1])
-        last = depth == len(shares) - 1
+
+    corners: Ints
+    side: int
+    shares: Sequence[Share]
+    gamma: float
+
+    def __post_init__(self) -> None:
+        self.noise_std = 0.0
+        self._levels = [_middles(self.corners, self.side)]
+        self._found: list[tuple[Floats, Floats, int]] = []
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there are cubes to cut, and shares to pay for it."""
+        return len(self.corners) > 0 and self._depth < len(self.shares)
+
+    @property
+    def _depth(self) -> int:
+        return len(self._found)
+
+    @property
+    def share(self) -> Share:
+        """What pays for the next depth."""
+        return self.shares[self._depth]
+
+    def cubes(self) -> Cubes:
+        """The cubes whose halves are counted next."""
+        return Cubes(self.corners, self.side)
+
+    def cut(self, cubes: Cubes, answer: Answer) -> None:
+        """Go down one depth, to the halves whose noisy counts pass."""
+        corners, side = cubes.children(), self.side // 2
+        kept = _fullest(answer.values, self.gamma, corners.shape[1])
+        last = self._depth == len(self.shares) - 1
         left = np.ones(len(kept), dtype=bool) if last else ~kept
-        found.append((_middles(corners[left], side), answer.values[left], side))
-        corners = corners[kept]
-        if not len(corners):
-            break
-        levels.append(_middles(corners, side))
-    return Cut(
-        levels,
-        np.concatenate([middles for middles, _, _ in found]),
-        np.concatenate([counts for _, counts, _ in found]),
-        np.concatenate([np.full(len(c), float(s) ** m.shape[1]) for m, c, s in found]),
-        noise_std,
-    )
+        self._found.append((_middles(corners[left], side), answer.values[left], side))
+        self.corners, self.side, self.noise_std = corners[kept], side, answer.noise_std
+        if len(self.corners):
+            self._levels.append(_middles(self.corners, side))
+
+    def result(self) -> Cut:
+        """What has been found."""
+        return Cut(
+            self._levels,
+            np.concatenate([middles for middles, _, _ in self._found]),
+            np.concatenate([counts for _, counts, _ in self._found]),
+            np.concatenate([np.full(len(c), float(s) ** m.shape[1]) for m, c, s in self._found]),
+            self.noise_std,
+        )
+
+
+def partition(view: Curator, cuttings: Sequence[Cutting]) -> list[Cut]:
+    """Cut all cubes to the end. Each pass over the rows is a depth of as many as fit together."""
+    p = view.box.n_features
+    for start in range(0, len(cuttings), together(p)):
+        active = cuttings[start : start + together(p)]
+        while active := [cutting for cutting in active if cutting.goes_on]:
+            cubes = [cutting.cubes() for cutting in active]
+            answers = view.counts_of_each(cubes, share=[cutting.share for cutting in active])
+            for cutting, asked, answer in zip(active, cubes, answers, strict=True):
+                cutting.cut(asked, answer)
+    return [cutting.result() for cutting in cuttings]
 
 
 def into_ball(points: Floats) -> Floats:
@@ -106,6 +148,11 @@ def _middles(corners: Ints, side: int) -> Floats:
 def most_cubes(p: int) -> int:
     """How many cubes are cut at one depth in p dimensions."""
     return max(1, min(_MOST_CUBES, _MOST_NUMBERS // (p << p)))
+
+
+def together(p: int) -> int:
+    """How many partitions in p dimensions are counted in one pass."""
+    return max(1, _MOST_TOGETHER // (most_cubes(p) * p << p))
 
 
 def _fullest(counts: Floats, gamma: float, p: int) -> NDArray[np.bool_]:

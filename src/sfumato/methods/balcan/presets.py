@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from sfumato.methods.balcan.partition import together
+
 PresetName = Literal["paper", "matlab", "edler"]
 Law = Literal["exponential", "permute_and_flip"]
 
@@ -18,7 +20,7 @@ MOST_DIMENSIONS = 16
 """The most dimensions in which cubes are cut, each into 2^16 parts."""
 
 MOST_PASSES = 4096
-"""The most questions, and so passes over the rows, that one fit may ask."""
+"""The most passes over the rows that one fit may take."""
 
 # A cube whose side has so many halvings in it still has a whole middle at the end.
 _MOST_DEPTHS = 14
@@ -110,9 +112,10 @@ class Sizes:
 
     @property
     def passes(self) -> int:
-        """The most questions that the fit can ask, each a pass over the rows."""
+        """The most passes over the rows that the fit can take."""
         search = self.swaps + 1 if self.swaps > 1 else 1
-        run = self.partitions * self.depths + search + 1 + self.rounds
+        cuts = math.ceil(self.partitions / together(self.dimensions)) * self.depths
+        run = cuts + search + 1 + self.rounds
         return self.runs * run + (self.runs > 1)
 
 

@@ -13,7 +13,7 @@ from sfumato.box import Floats
 from sfumato.curator.curator import Curator
 from sfumato.curator.projection import Projection
 from sfumato.methods.balcan.averages import recovered
-from sfumato.methods.balcan.partition import Cut, partition, shifted_cube, threshold
+from sfumato.methods.balcan.partition import Cut, Cutting, partition, shifted_cube, threshold
 from sfumato.methods.balcan.parts import Purse
 from sfumato.methods.balcan.presets import Law, Sizes
 from sfumato.methods.balcan.search import (
@@ -64,14 +64,14 @@ class Run:
         return Centers(points, sizes, (*self._notes(cuts), how))
 
     def _cuts(self, view: Curator, purse: Purse, rng: np.random.Generator) -> list[Cut]:
-        sizes, cuts = self.sizes, []
+        sizes, cuttings = self.sizes, []
         for share in purse.candidates(sizes.partitions):
             shares = share.evenly(sizes.depths)
             failure = self.recipe.failure / sizes.partitions
             gamma = threshold(self.recipe.gamma, float(shares[0].amount), self.n, failure)
             corners, side = shifted_cube(sizes.dimensions, sizes.depths, rng)
-            cuts.append(partition(view, corners, side, shares, gamma))
-        return cuts
+            cuttings.append(Cutting(corners, side, shares, gamma))
+        return partition(view, cuttings)
 
     def _search(
         self,
