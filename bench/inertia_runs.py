@@ -107,7 +107,8 @@ def one_run(point: Point, data: Sample, seed: int) -> Floats:
         starts = NONPRIVATE[point.method]
         # Half of the digits take half of the time and are more than k-means tells apart.
         rows = data.cube.astype(np.float32)
-        model = KMeans(point.k, n_init=starts, random_state=seed, **plain).fit(rows)
+        model = KMeans(point.k, n_init=starts, random_state=seed, algorithm="elkan", **plain)
+        model.fit(rows)
         return data.from_cube(model.cluster_centers_.astype(np.float64))
     if is_simulated(point.method):
         from bench.papers.edler2023_published import centers

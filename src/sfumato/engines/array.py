@@ -22,7 +22,7 @@ _Mask = NDArray[np.bool_]
 
 # Cells that a thread takes at a time: long enough to hide the taking, short enough to share evenly.
 _SPAN_CELLS = 2**18
-_SPAN_ROWS = 1024
+_SPAN_ROWS = 4096
 _END_PARTS = 4
 
 # Every thread has a state of its own; together they stay below this.
