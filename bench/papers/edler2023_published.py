@@ -103,7 +103,9 @@ def _deepest(levels: list[Floats], k: int) -> Floats:
 
 
 def _nearest(rows: Floats, points: Floats) -> np.ndarray:
-    return np.argmin(np.square(points).sum(axis=1) - rows @ (2 * points.astype(rows.dtype).T), axis=1)
+    return np.argmin(
+        np.square(points).sum(axis=1) - rows @ (2 * points.astype(rows.dtype).T), axis=1
+    )
 
 
 def _averages(

@@ -8,6 +8,18 @@ THROUGH = "tests/laws/test_through.py"
 EACH = "tests/laws/test_each.py"
 
 MUTANTS = {
+    "compiled swaps forget who was nearest before": Mutant(
+        "engines/kernels_swaps_numba.py",
+        "one, two, nearest = score, one, c",
+        "one, two, nearest = score, two, c",
+        f"{SWAPS}::test_costs_are_the_definition_for_both_loops_and_any_cut",
+    ),
+    "of equally near centres the compiled loop takes the last": Mutant(
+        "engines/kernels_nearest_numba.py",
+        "            if score < best:",
+        "            if score <= best:",
+        "tests/unit/test_kernels.py::test_wide_rows",
+    ),
     "counts together are noised by the share of the last": Mutant(
         "curator/curator.py",
         "replace(counts_part(c, s, self._rows_per_neighbour), lines=lines)",
@@ -136,8 +148,8 @@ MUTANTS = {
     ),
     "only the first block is squared": Mutant(
         "engines/kernels_swaps.py",
-        "np.square(block.astype(np.int64)).sum()",
-        "np.square(block.astype(np.int64)).sum() * (start == 0)",
+        "np.square(block, dtype=np.int64).sum()",
+        "np.square(block, dtype=np.int64).sum() * (start == 0)",
         f"{SWAPS}::test_blocks_do_not_show",
     ),
     "blocks too long to be summed exactly": Mutant(

@@ -46,7 +46,7 @@ MUTANTS = {
         f"{PROJECTION}::test_on_every_row_of_a_small_lattice",
     ),
     "the last rows are taken for one another": Mutant(
-        "engines/kernels_view_numba.py",
+        "engines/kernels_nearest_numba.py",
         "row = min(i + k, last)",
         "row = min(i + k, last - 1)",
         f"{PROJECTION}::test_sums_at_the_edge_of_what_is_exact",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sfumato.engines
-from sfumato.engines import kernels, kernels_numba, kernels_numpy
+from sfumato.engines import compiling, kernels, kernels_numba, kernels_numpy
 
 
 def test_importing_the_kernels_does_not_import_numba():
@@ -44,16 +44,16 @@ def test_unknown_backends_are_refused():
 
 
 def test_loops_compile_where_nothing_can_be_cached(monkeypatch):
-    plain = kernels_numba.njit
+    plain = compiling.njit
 
     def njit(*args, cache=False, **options):
         if cache:
             raise RuntimeError("cannot cache function")
         return plain(*args, **options)
 
-    monkeypatch.setattr(kernels_numba, "njit", njit)
+    monkeypatch.setattr(compiling, "njit", njit)
 
-    @kernels_numba._compiled(kernels_numba.int64[::1])
+    @compiling.compiled_for(compiling.int64[::1])
     def add_one(state):
         state[0] += 1
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.box import REACH, Box
-from sfumato.engines import kernels, kernels_numba, kernels_numpy
+from sfumato.engines import kernels, kernels_nearest_numba, kernels_numba, kernels_numpy
 
 BACKENDS = ["numpy", "numba"]
 KINDS = ["totals", "counts", "clipped", "farther", "grid_counts", "grid_totals"]
@@ -126,10 +126,12 @@ def test_every_cut_gives_the_integers_of_the_oracle(backend, kind, problem, radi
 
 
 @pytest.mark.parametrize("kind", ["totals", "counts", "clipped", "farther"])
-@pytest.mark.parametrize("k", [1, 2, 7])
+@pytest.mark.parametrize("k", [1, 2, 7, 12, 13])
 @pytest.mark.parametrize("d", [*range(-2, 3), 16, 256])
 def test_wide_rows(kind, k, d):
-    d += kernels_numba._WIDE
+    """With few centres and with many, which are compared in different loops."""
+    assert kernels_nearest_numba._FEW == 12
+    d += kernels_nearest_numba._WIDE
     rng = np.random.default_rng(d * k)
     rows = rng.integers(-REACH, REACH + 1, (23, d), dtype=np.int16)
     rows[:4] = [[REACH], [-REACH], [0], [1]]

@@ -6,18 +6,18 @@ import numpy as np
 from numba import boolean, int64, types
 
 from sfumato.box import Ints, Lattice
+from sfumato.engines.compiling import LABELS, POINTS, ROWS, compiled_for
 from sfumato.engines.kernels_cover import Mask
-from sfumato.engines.kernels_numba import _LABELS, _POINTS, _ROWS, _compiled
 
 _MASK = types.Array(boolean, 1, "C", readonly=True)
 _ROW = types.Array(types.int16, 1, "C", readonly=True)
-_WHERE = (_ROWS, _MASK, _LABELS, _LABELS, _POINTS, _LABELS, _LABELS)
+_WHERE = (ROWS, _MASK, LABELS, LABELS, POINTS, LABELS, LABELS)
 
 # Lines of a block that rows came to: how many, then which; nothing where nobody asks.
 _LINES = (int64[::1], boolean[::1])
 
 
-@_compiled(_ROW, _LABELS, _LABELS, int64[:, ::1], int64[::1])
+@compiled_for(_ROW, LABELS, LABELS, int64[:, ::1], int64[::1])
 def _squares(row: Lattice, origin: Ints, net: Ints, squares: Ints, rest: Ints) -> None:
     """Squared distances along each axis, and the least that the axes from j on add up to."""
     side, half, limit, width = net[0], net[1], net[2], net[3]
@@ -33,7 +33,7 @@ def _squares(row: Lattice, origin: Ints, net: Ints, squares: Ints, rest: Ints) -
         rest[j] = rest[j + 1] + least
 
 
-@_compiled(int64, int64, int64[:, ::1], int64, int64[::1], int64, *_LINES)
+@compiled_for(int64, int64, int64[:, ::1], int64, int64[::1], int64, *_LINES)
 def _plane(
     room: int, base: int, squares: Ints, least: int, cells: Ints, sign: int, lines: Ints, seen: Mask
 ) -> None:
@@ -52,7 +52,7 @@ def _plane(
             lines[lines[0]] = line
 
 
-@_compiled(int64, int64[:, ::1], int64[:, ::1], int64[::1], int64, *_LINES)
+@compiled_for(int64, int64[:, ::1], int64[:, ::1], int64[::1], int64, *_LINES)
 def _spread(
     limit: int, squares: Ints, odometer: Ints, cells: Ints, sign: int, lines: Ints, seen: Mask
 ) -> None:
@@ -79,7 +79,7 @@ def _spread(
             spent[level], turn[level] = total, -1
 
 
-@_compiled(*_WHERE, int64[:, ::1], int64)
+@compiled_for(*_WHERE, int64[:, ::1], int64)
 def add_near(
     rows: Lattice,
     active: Mask,
@@ -104,7 +104,7 @@ def add_near(
                 _spread(net[2], squares, odometer, counts[i], sign, lines, seen)
 
 
-@_compiled(*_WHERE, int64[::1], int64)
+@compiled_for(*_WHERE, int64[::1], int64)
 def tally_near(
     rows: Lattice,
     active: Mask,

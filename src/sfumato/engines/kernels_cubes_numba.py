@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import int64
 
+from sfumato.engines.compiling import LABELS, ROWS, compiled_for
 from sfumato.engines.kernels_cubes import count
-from sfumato.engines.kernels_numba import _LABELS, _ROWS, _compiled
 
-add = _compiled(_ROWS, _LABELS, int64, _LABELS, _LABELS, _LABELS, int64[::1])(count)
+add = compiled_for(ROWS, LABELS, int64, LABELS, LABELS, LABELS, int64[::1])(count)

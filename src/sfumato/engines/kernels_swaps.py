@@ -17,6 +17,9 @@ _BLOCK_SCORES = 2**17
 # Compiled loops gain as much on this many candidates as on the columns of a row elsewhere.
 _AS_MUCH = 8
 
+_TwoNearest = Callable[[Floats, Ints, Floats, Floats], None]
+_Sums = Callable[[Floats, Floats, Floats, Ints, Floats, Floats], None]
+
 
 def swap_costs(rows: Lattice, centers: Ints, candidates: Ints, state: Ints) -> None:
     """Add to `state`, of shape (k + 1, m, 2), what the rows cost with every candidate.
@@ -29,18 +32,20 @@ def swap_costs(rows: Lattice, centers: Ints, candidates: Ints, state: Ints) -> N
     step = max(1, min(_BLOCK_CELLS // (d + 1), _BLOCK_SCORES // max(k, m)))
     to_centers, to_candidates = _weights(centers), _weights(candidates)
     values, near, far = np.ones((step, d + 1)), np.empty((step, k)), np.empty((step, m))
-    sums = _compiled_sums() if compiled(rows, 1 + m // _AS_MUCH) else _sums
+    labels, first, second = np.empty(step, dtype=np.int64), np.empty(step), np.empty(step)
+    faster = compiled(rows, 1 + m // _AS_MUCH)
+    two_nearest, sums = _compiled_loops() if faster else (_two_nearest, _sums)
     for start in range(0, len(rows), step):
         block = rows[start : start + step]
         n = len(block)
         values[:n, 1:] = block
         np.dot(values[:n], to_centers, out=near[:n])
-        labels, first, second = _two_nearest(near[:n])
+        two_nearest(near[:n], labels[:n], first[:n], second[:n])
         np.dot(values[:n], to_candidates, out=far[:n])
-        found, line = np.unique(labels, return_inverse=True)
+        found, line = _present(labels[:n], k)
         kept, moved = np.zeros(m), np.zeros((len(found), m))
-        sums(far[:n], first, second, line, kept, moved)
-        _add(kept.astype(np.int64) + np.square(block.astype(np.int64)).sum(), 0, state)
+        sums(far[:n], first[:n], second[:n], line, kept, moved)
+        _add(kept.astype(np.int64) + np.square(block, dtype=np.int64).sum(), 0, state)
         _add(moved.astype(np.int64), found + 1, state)
 
 
@@ -52,12 +57,20 @@ def _weights(points: Ints) -> Floats:
     return weights
 
 
-def _two_nearest(scores: Floats) -> tuple[Ints, Floats, Floats]:
-    """Number of the nearest centre of each row, its score, and the next one's; uses up `scores`."""
-    labels, everyone = scores.argmin(axis=1), np.arange(len(scores))
-    first = scores[everyone, labels]
+def _present(labels: Ints, k: int) -> tuple[Ints, Ints]:
+    """The labels that occur, in ascending order, and where among them each of `labels` is."""
+    occurs = np.zeros(k, dtype=np.int64)
+    occurs[labels] = 1
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[labels]
+
+
+def _two_nearest(scores: Floats, labels: Ints, first: Floats, second: Floats) -> None:
+    """Write the nearest centre of each row, its score and the next one's; uses up `scores`."""
+    everyone = np.arange(len(scores))
+    np.argmin(scores, axis=1, out=labels)
+    first[:] = scores[everyone, labels]
     scores[everyone, labels] = np.inf
-    return labels, first, scores.min(axis=1)
+    np.min(scores, axis=1, out=second)
 
 
 def _add(costs: Ints, lines: Ints | int, state: Ints) -> None:
@@ -65,10 +78,10 @@ def _add(costs: Ints, lines: Ints | int, state: Ints) -> None:
     state[lines, :, 1] += costs & ((1 << LIMB) - 1)
 
 
-def _compiled_sums() -> Callable[[Floats, Floats, Floats, Ints, Floats, Floats], None]:
-    from sfumato.engines.kernels_swaps_numba import sums
+def _compiled_loops() -> tuple[_TwoNearest, _Sums]:
+    from sfumato.engines.kernels_swaps_numba import sums, two_nearest
 
-    return sums
+    return two_nearest, sums
 
 
 def _sums(

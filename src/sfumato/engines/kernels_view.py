@@ -57,9 +57,10 @@ def project(rows: Lattice, weights: Weights) -> Lattice:
         multiply = None
     most = float(widest(m) if weights.ball else REACH)
     out = np.empty((n, m), dtype=np.int16)
-    step = max(1, min(n, _BLOCK_CELLS // max(d, m)))
+    as_floats = weights.columns is None and multiply is None
+    step = max(1, min(n, _BLOCK_CELLS // (max(d, m) if as_floats else m)))
     seen = np.empty((step, m))
-    wide = np.empty((step if weights.columns is None and multiply is None else 0, d))
+    wide = np.empty((step if as_floats else 0, d))
     for start in range(0, n, step):
         block = rows[start : start + step]
         y = seen[: len(block)]
@@ -80,7 +81,8 @@ def widest(n_out: int) -> int:
 
 
 def _compiled_loops() -> tuple[_Multiply, _Finish]:
-    from sfumato.engines.kernels_view_numba import finish, multiply
+    from sfumato.engines.kernels_nearest_numba import multiply
+    from sfumato.engines.kernels_view_numba import finish
 
     return multiply, finish
 
