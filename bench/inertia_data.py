@@ -63,9 +63,9 @@ def load(name: str) -> Sample:
 
 
 def inertia(data: Sample, centers: np.ndarray) -> float:
-    """The sum of squared distances to the nearest centre, in the units of the rows."""
+    """The sum of squared distances to the nearest centre, in the units of the rows, to 1e-5."""
     half = (data.upper[0] - data.lower[0]) / 2
-    return float(data.nicv(centers) * len(data.rows) * half**2)
+    return float(data.nicv(centers, narrow=True) * len(data.rows) * half**2)
 
 
 def _sample(
