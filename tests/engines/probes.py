@@ -1,5 +1,7 @@
 """Kernels that look around where they run. Workers load this file, so it imports no noise."""
 
+import os
+import signal
 import time
 from dataclasses import dataclass
 
@@ -17,6 +19,24 @@ class BlasThreads:
     def add(self, rows, state):
         threads = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
         state += [len(rows) * (max(threads) > 1), len(rows)]
+
+
+@dataclass(frozen=True)
+class Deadly:
+    """Counts the rows, and ends the process that finds this file, once: it takes the file along."""
+
+    path: str
+
+    def empty(self):
+        return np.zeros(1, dtype=np.int64)
+
+    def add(self, rows, state):
+        try:
+            os.remove(self.path)
+        except FileNotFoundError:
+            state += len(rows)
+        else:
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def broken(block):

@@ -119,6 +119,64 @@ def test_many_small_partitions_are_done_together(dask_client):
     assert heard == [(p, done, 20) for p in (1, 2) for done in range(21)]
 
 
+KERNEL = Counts(Grid(7, 2))
+
+
+def kept_rows(client):
+    """Rows that the workers have put on the lattice, the engine that knows, and their counts."""
+    rows = open_dask(da.from_array(ROWS, chunks=(90, 2)), client=client)
+    exact = ArrayRows(ROWS).fold(BOX, KERNEL)
+    for _ in range(2):
+        assert (rows.fold(BOX, KERNEL) == exact).all()
+    return rows, rows._engine, exact
+
+
+def refused(*_):
+    raise AssertionError("this is not how such a pass is worked off")
+
+
+def test_short_passes_ask_the_workers_themselves(dask_client, monkeypatch):
+    rows, engine, exact = kept_rows(dask_client)
+    monkeypatch.setattr(engine, "_on", refused)
+    monkeypatch.setattr(engine, "_dealt", refused)
+    assert (rows.fold(BOX, KERNEL) == exact).all()
+
+
+def test_long_passes_are_tasks_of_the_scheduler(dask_client, monkeypatch):
+    monkeypatch.setattr("sfumato.engines.dask_engine._SHORT_BYTES", 10)
+    monkeypatch.setattr(DaskEngine, "_asked", refused)
+    kept_rows(dask_client)
+
+
+@pytest.mark.parametrize("where", ["others", "nobody"])
+def test_who_has_no_such_rows_is_not_asked_again(where, dask_client):
+    rows, engine, exact = kept_rows(dask_client)
+    homes = engine._homes
+    assert len(set(homes)) == 2
+    swapped = dict(zip(sorted(set(homes)), sorted(set(homes), reverse=True), strict=True))
+    elsewhere = [swapped[home] if where == "others" else "tls://127.0.0.1:1" for home in homes]
+    engine._homes = elsewhere
+    assert (rows.fold(BOX, KERNEL) == exact).all()
+    assert not engine._short
+    assert (rows.fold(BOX, KERNEL) == exact).all()
+    assert engine._short
+    assert set(engine._homes) == set(homes)
+
+
+def test_no_more_answers_than_partitions_are_taken(dask_client, monkeypatch):
+    """A batch is worked off once, whether its worker was asked or the scheduler."""
+    rows, engine, exact = kept_rows(dask_client)
+    plain = dask_client.run
+
+    def half(*words, **settings):
+        answers = plain(*words, **settings)
+        return dict(list(answers.items())[:1])
+
+    monkeypatch.setattr(dask_client, "run", half)
+    assert (rows.fold(BOX, KERNEL) == exact).all()
+    assert not engine._short
+
+
 def test_rulers_and_blocks(dask_client):
     rows, local = (
         open_dask(da.from_array(ROWS, chunks=(90, 2)), client=dask_client),

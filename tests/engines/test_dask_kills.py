@@ -15,8 +15,9 @@ from sfumato.engines.dask_engine import DaskEngine
 from sfumato.engines.files import layout_of
 from sfumato.engines.parts import PartedRows, PartitionsMissing
 from sfumato.engines.progress import watch
+from tests.engines.probes import Deadly
 from tests.engines.same import check_same, run_of
-from tests.laws.harness import blobs, curator_of, run
+from tests.laws.harness import BOX, blobs, curator_of, run
 
 pytestmark = pytest.mark.xdist_group("dask")
 
@@ -88,6 +89,18 @@ def test_a_worker_is_killed(dask_client, folder, expected):
 def test_workers_are_killed_again_and_again(number, dask_client, folder, expected):
     rng = np.random.default_rng(100 + number)
     check_killed(dask_client, KINDS[number % len(KINDS)], folder, expected, rng)
+
+
+def test_a_worker_is_killed_while_it_is_asked(dask_client, tmp_path):
+    dask_client.wait_for_workers(2, timeout=60)
+    rows = open_dask(da.from_array(ROWS, chunks=(2500, 2)), client=dask_client)
+    deadly = tmp_path / "deadly"
+    kernel = Deadly(str(deadly))
+    for number in range(5):
+        if number in (2, 4):
+            deadly.touch()
+        assert rows.fold(BOX, kernel).tolist() == [len(ROWS)]
+        assert not deadly.exists()
 
 
 @pytest.mark.engines

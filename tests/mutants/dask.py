@@ -35,6 +35,18 @@ MUTANTS = {
         "stack += []",
         f"{DASK}::test_scattered_data_is_refused",
     ),
+    "Dask does without what a worker does not answer": Mutant(
+        "engines/dask_engine.py",
+        "                left += own",
+        "                left += []",
+        f"{DASK}::test_who_has_no_such_rows_is_not_asked_again",
+    ),
+    "Dask asks a worker that is gone for ever": Mutant(
+        "engines/dask_engine.py",
+        "        if left:\n            self._forget_homes()",
+        "        if not answers:\n            self._forget_homes()",
+        f"{DASK}::test_who_has_no_such_rows_is_not_asked_again",
+    ),
     "Dask counts a batch as its first partition": Mutant(
         "engines/dask_tasks.py",
         "return [Partial(tuple(parts), whole.state)]",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import pairwise
+from itertools import chain, pairwise
 from queue import Empty, SimpleQueue
 from typing import Any, cast
 
 from dask import delayed
 
 from sfumato.box import Box
-from sfumato.engines.dask_tasks import Results, Task, lattice_of, run_on, run_over, same
+from sfumato.engines.dask_tasks import Results, Task, lattice_of, run_here, run_on, run_over, same
 from sfumato.engines.parts import PartitionsMissing
 from sfumato.engines.pieces import FileChanged
 from sfumato.engines.tasks import Fold, Partial, Pick, Picked
@@ -19,6 +19,9 @@ from sfumato.engines.tasks import Fold, Partial, Pick, Picked
 # Passing a task to a worker costs milliseconds: small partitions are done together, but not so
 # many that a lost worker would cost much, or that nobody sees how far a pass has come.
 _BATCH_BYTES = 2**26
+
+# Where a thread has no more than this to count, the scheduler's tasks would take a good part of it.
+_SHORT_BYTES = 2**27
 
 # A task that goes to more workers than this is sent once and passed on from one to the other.
 _COPIES = 16
@@ -57,6 +60,8 @@ class DaskEngine:
         self._lattices: list[Any] = []
         self._workers: dict[str, int] = {}
         self._batches: list[list[int]] = []
+        self._homes: list[str] = []
+        self._short = False
         self._earlier: list[Any] = []
 
     @property
@@ -82,14 +87,20 @@ class DaskEngine:
             return
         box = task.box if isinstance(task, Pick) else cast(Box, task.scale)
         if box == self._box:
-            yield from self._results(self._on(task, self._dealt()))
+            left = self._batches if self._short else self._dealt()
+            if self._short and isinstance(task, Fold):
+                found, left = self._asked(task)
+                yield from chain.from_iterable(found)
+            if left:
+                yield from self._results(self._on(task, left))
             return
         self._keep(box)
         yield from self._results(self._on(task, [[part] for part in range(self.n_parts)]))
 
     def _keep(self, box: Box) -> None:
         """Let the workers put the rows on the lattice, and keep it in place of an earlier one."""
-        self._box, self._workers = None, {}
+        self._box = None
+        self._forget_homes()
         make = delayed(lattice_of, pure=False)
         self._lattices = self._compute(
             [make(box, self._most, s, self._owner) for s in self._sources]
@@ -115,6 +126,37 @@ class DaskEngine:
         self._earlier = futures if isinstance(task, Fold) else []
         return futures
 
+    def _asked(self, task: Fold) -> tuple[list[Results], list[list[int]]]:
+        """Ask the workers that hold the rows, past the scheduler's tasks: for short passes.
+
+        Returns what they found, and the batches of workers that are gone or hold other rows now.
+        """
+        asked: dict[str, list[list[int]]] = {}
+        for batch in self._batches:
+            asked.setdefault(self._homes[batch[0]], []).append(batch)
+        named = {
+            home: [(batch, [self._lattices[part].key for part in batch]) for batch in own]
+            for home, own in asked.items()
+        }
+        answers: dict[str, Any] = {}
+        with suppress(Exception):
+            answers = self._client.run(
+                run_here, task, named, workers=list(asked), on_error="return"
+            )
+        found, left = [], []
+        for home, own in asked.items():
+            answer = answers.get(home)
+            if isinstance(answer, list):
+                found += answer
+            else:
+                left += own
+        if left:
+            self._forget_homes()
+        return found, left
+
+    def _forget_homes(self) -> None:
+        self._workers, self._short = {}, False
+
     def _dealt(self) -> list[list[int]]:
         """Put partitions together that one worker holds; again when a worker came or went."""
         workers = self._client.nthreads()
@@ -122,9 +164,11 @@ class DaskEngine:
             holders = self._client.who_has(self._lattices)
             keys = [lattice.key for lattice in self._lattices]
             sizes = self._client.nbytes(keys, summary=False)
-            homes = [next(iter(holders.get(key, ())), "") for key in keys]
+            self._homes = [next(iter(holders.get(key, ())), "") for key in keys]
             threads = max(1, sum(workers.values()))
-            self._batches = deal(homes, [sizes.get(key, 0) for key in keys], threads)
+            held = [sizes.get(key, 0) for key in keys]
+            self._batches = deal(self._homes, held, threads)
+            self._short = all(self._homes) and sum(held) <= _SHORT_BYTES * threads
             self._workers = workers
         return self._batches
 

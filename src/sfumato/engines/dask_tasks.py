@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Iterator, Sequence
+from asyncio import gather, to_thread
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -61,6 +62,19 @@ def run_on(task: Task, parts: Sequence[int], lattices: Sequence[Lattice]) -> Res
         return [task.on(n, _spans(rows)) for n, rows in zip(parts, lattices, strict=True)]
     whole = task.on(parts[0], chain.from_iterable(map(_spans, lattices)))
     return [Partial(tuple(parts), whole.state)]
+
+
+async def run_here(
+    task: Task,
+    batches: Mapping[str, Sequence[tuple[Sequence[int], Sequence[Any]]]],
+    dask_worker: Any,  # noqa: ANN401
+) -> list[Results]:
+    """Run a task on the batches of this worker: numbers of partitions, and their keys."""
+    own = [
+        (parts, [dask_worker.data[key] for key in keys])
+        for parts, keys in batches[dask_worker.address]
+    ]
+    return await gather(*(to_thread(run_on, task, parts, rows) for parts, rows in own))
 
 
 def run_over(
