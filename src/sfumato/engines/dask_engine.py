@@ -140,9 +140,8 @@ class DaskEngine:
         }
         answers: dict[str, Any] = {}
         with suppress(Exception):
-            answers = self._client.run(
-                run_here, task, named, workers=list(asked), on_error="return"
-            )
+            # All that the scheduler knows: to look for one that is gone would take half a minute.
+            answers = self._client.run(run_here, task, named, on_error="return")
         found, left = [], []
         for home, own in asked.items():
             answer = answers.get(home)

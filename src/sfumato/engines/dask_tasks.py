@@ -72,7 +72,7 @@ async def run_here(
     """Run a task on the batches of this worker: numbers of partitions, and their keys."""
     own = [
         (parts, [dask_worker.data[key] for key in keys])
-        for parts, keys in batches[dask_worker.address]
+        for parts, keys in batches.get(dask_worker.address, ())
     ]
     return await gather(*(to_thread(run_on, task, parts, rows) for parts, rows in own))
 
