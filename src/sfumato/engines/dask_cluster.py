@@ -19,6 +19,8 @@ _SETTINGS = {
     # Pages about the cluster would be open to every user of the machine.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
+    # A new connection for each question, with keys of its own, would take as long as the answer.
+    "distributed.scheduler.reuse-broadcast-comm": True,
     # What is measured for those pages takes a tenth of a processor, and a pass is short.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1 s",
