@@ -37,8 +37,8 @@ MUTANTS = {
     ),
     "Dask does without what a worker does not answer": Mutant(
         "engines/dask_engine.py",
-        "                left += own",
-        "                left += []",
+        "left = [batch for home in silent for batch, _ in asked.pop(home)]",
+        "left = [[] for home in silent for _ in asked.pop(home)]",
         f"{DASK}::test_who_has_no_such_rows_is_not_asked_again",
     ),
     "Dask asks a worker that is gone for ever": Mutant(

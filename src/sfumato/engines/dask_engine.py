@@ -131,27 +131,19 @@ class DaskEngine:
 
         Returns what they found, and the batches of workers that are gone or hold other rows now.
         """
-        asked: dict[str, list[list[int]]] = {}
+        asked: dict[str, list[tuple[list[int], list[Any]]]] = {}
         for batch in self._batches:
-            asked.setdefault(self._homes[batch[0]], []).append(batch)
-        named = {
-            home: [(batch, [self._lattices[part].key for part in batch]) for batch in own]
-            for home, own in asked.items()
-        }
+            keys = [self._lattices[part].key for part in batch]
+            asked.setdefault(self._homes[batch[0]], []).append((batch, keys))
         answers: dict[str, Any] = {}
         with suppress(Exception):
             # All that the scheduler knows: to look for one that is gone would take half a minute.
-            answers = self._client.run(run_here, task, named, on_error="return")
-        found, left = [], []
-        for home, own in asked.items():
-            answer = answers.get(home)
-            if isinstance(answer, list):
-                found += answer
-            else:
-                left += own
+            answers = self._client.run(run_here, task, asked, on_error="return")
+        silent = [home for home in asked if not isinstance(answers.get(home), list)]
+        left = [batch for home in silent for batch, _ in asked.pop(home)]
         if left:
             self._forget_homes()
-        return found, left
+        return [results for home in asked for results in answers[home]], left
 
     def _forget_homes(self) -> None:
         self._workers, self._short = {}, False
