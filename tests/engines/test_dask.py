@@ -169,18 +169,23 @@ def test_who_has_no_such_rows_is_not_asked_again(gone, dask_client, monkeypatch)
     assert set(engine._homes) <= set(dask_client.nthreads())
 
 
-def test_no_more_answers_than_partitions_are_taken(dask_client, monkeypatch):
-    """A batch is worked off once, whether its worker was asked or the scheduler."""
+def test_only_what_a_worker_does_not_answer_becomes_tasks(dask_client, monkeypatch):
     rows, engine, exact = kept_rows(dask_client)
-    plain = dask_client.run
+    plain, on, silent, given = dask_client.run, engine._on, engine._homes[0], []
 
     def some(*words, **settings):
         answers = plain(*words, **settings)
-        del answers[engine._homes[0]]
+        del answers[silent]
         return answers
 
+    def told(task, batches):
+        given.extend(part for batch in batches for part in batch)
+        return on(task, batches)
+
     monkeypatch.setattr(dask_client, "run", some)
+    monkeypatch.setattr(engine, "_on", told)
     assert (rows.fold(BOX, KERNEL) == exact).all()
+    assert given == [part for part, home in enumerate(engine._homes) if home == silent]
     assert not engine._short
 
 

@@ -239,7 +239,7 @@ def check_each(cells: Sequence[Cells], n_features: int) -> Each:
         raise ValueError("there is no question: ask about the cells of at least one")
     for one in cells:
         check_question(Counts(one), n_features)
-    _check_numbers(f"{len(cells)} counts together", sum(one.n_cells for one in cells))
+    _check_numbers(f"an answer of {len(cells)} counts", sum(one.n_cells for one in cells))
     return Each(tuple(Counts(one) for one in cells))
 
 
