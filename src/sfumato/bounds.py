@@ -12,9 +12,10 @@ from sfumato.box import Floats
 from sfumato.budget import Account, Caps, Ledger, Share
 from sfumato.curator.bounds import Survey
 from sfumato.curator.curator import Curator
-from sfumato.curator.rulers import Octaves, Ruler, Slices
+from sfumato.curator.rulers import HalfOctaves, Ruler, Slices
 from sfumato.parameters import check_epsilon
-from sfumato.ranges import Span, locate, magnitude, trim
+from sfumato.ranges import Span, locate, trim
+from sfumato.sizes import reach
 
 SLICE = Fraction(1, 4)
 """The part of ε that `bounds="private"` takes from a fit."""
@@ -22,11 +23,11 @@ SLICE = Fraction(1, 4)
 DEFAULT = (-1.0, 1.0)
 """The bounds of a column in which nothing stands out of the noise, or nothing but zeros."""
 
-FINE = 4096
+FINE = 512
 COARSE = 32
 
-# Magnitude, place, ends: only the last need counts of few rows.
-_WEIGHTS = (2, 1, 3)
+# Size, place, ends: the last two only matter to columns of which all is of one size.
+_WEIGHTS = (7, 1, 2)
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def estimate_bounds(
 
 
 def buy_bounds(survey: Survey, epsilon: Fraction) -> Bought:
-    """Ask for the magnitude of every column, then where its rows crowd, then where they end."""
+    """Ask for the sizes in every column; where all is of one size, also where its rows lie."""
     account = survey.reserve("private bounds", Caps(pure=epsilon))
     try:
         return _buy(survey, account)
@@ -89,20 +90,25 @@ def buy_bounds(survey: Survey, epsilon: Fraction) -> Bought:
 def _buy(survey: Survey, account: Account) -> Bought:
     d = survey.n_features
     for_size, for_place, for_ends = account.rest("pure").split(*_WEIGHTS)
-    none = [DEFAULT] * d
-    survey.check(Octaves(d), for_size)
-    survey.check(_slices(none, FINE), for_place)
-    survey.check(_slices(none, COARSE), for_ends)
+    # Later ranges may be of fewer columns, which needs less noise.
+    whole = Span(*DEFAULT, 1.0, DEFAULT)
+    survey.check(HalfOctaves(d), for_size)
+    survey.check(_slices(dict.fromkeys(range(d), whole), d, FINE), for_place)
+    survey.check(_slices(dict.fromkeys(range(d), whole), d, COARSE), for_ends)
 
-    counts, scale = _ask(survey, Octaves(d), for_size)
-    spans = [magnitude(column, scale, d) for column in counts]
-    counts, scale = _ask(survey, _slices(_ranges(spans), FINE), for_place)
-    spans = [s and locate(s, column, scale) for s, column in zip(spans, counts, strict=True)]
-    counts, scale = _ask(survey, _slices(_ranges(spans), COARSE), for_ends)
-    pairs = [trim(s, c, scale) if s else DEFAULT for s, c in zip(spans, counts, strict=True)]
+    counts, scale = _ask(survey, HalfOctaves(d), for_size)
+    reaches = [reach(column, scale, d) for column in counts]
+    pairs = [found.ends() if found else DEFAULT for found in reaches]
+    narrow = {i: found.span() for i, found in enumerate(reaches) if found and found.is_narrow}
+    if narrow:
+        counts, scale = _ask(survey, _slices(narrow, d, FINE), for_place)
+        narrow = {i: locate(span, counts[i], scale) for i, span in narrow.items()}
+        counts, scale = _ask(survey, _slices(narrow, d, COARSE), for_ends)
+        for i, span in narrow.items():
+            pairs[i] = trim(span, counts[i], scale)
 
     lower, upper = zip(*pairs, strict=True)
-    return Bought(lower, upper, account, _notes(account, spans))
+    return Bought(lower, upper, account, _notes(account, [i for i in range(d) if not reaches[i]]))
 
 
 def _ask(survey: Survey, ruler: Ruler, share: Share) -> tuple[Floats, float]:
@@ -111,21 +117,21 @@ def _ask(survey: Survey, ruler: Ruler, share: Share) -> tuple[Floats, float]:
     return answer.values, max(answer.noise_std / 2**0.5, 1e-9)
 
 
-def _ranges(spans: list[Span | None]) -> list[tuple[float, float]]:
-    return [(span.lower, span.upper) if span else DEFAULT for span in spans]
+def _slices(spans: dict[int, Span], columns: int, bins: int) -> Slices:
+    """Slices of the columns that have a span."""
+    there = [spans.get(i) for i in range(columns)]
+    lower = tuple(span.lower if span else None for span in there)
+    return Slices(lower, tuple(span.upper if span else None for span in there), bins)
 
 
-def _slices(ranges: list[tuple[float, float]], bins: int) -> Slices:
-    lower, upper = zip(*ranges, strict=True)
-    return Slices(lower, upper, bins)
-
-
-def _notes(account: Account, spans: list[Span | None]) -> tuple[str, ...]:
-    paid = f"bounds bought with ε {float(account.caps.epsilon):.4g}"
-    empty = [str(i) for i, span in enumerate(spans) if span is None]
+def _notes(account: Account, empty: list[int]) -> tuple[str, ...]:
+    spent, _ = account.spent("pure")
+    paid = f"bounds bought with ε {float(spent):.4g}"
+    if spent < account.caps.pure:
+        paid += f" of the {float(account.caps.pure):.4g} set aside for them"
     if not empty:
         return (paid,)
-    where = f"column{'s' * (len(empty) > 1)} {', '.join(empty[:10])}"
+    where = f"column{'s' * (len(empty) > 1)} {', '.join(map(str, empty[:10]))}"
     more = f" and {len(empty) - 10} more" if len(empty) > 10 else ""
     low, high = DEFAULT
     return (paid, f"nothing stood out in {where}{more} (from 0): bounds ({low:g}, {high:g})")

@@ -1,4 +1,4 @@
-"""From noisy histograms of a column to a range that holds nearly all of it. Never sees a row."""
+"""From noisy counts of slices of a column to a range of nearly all of it. Never sees a row."""
 
 from __future__ import annotations
 
@@ -9,24 +9,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.box import REACH, Floats, Ints
-from sfumato.curator.rulers import Octaves
+from sfumato.box import REACH, Floats
 
-CUT = 0.01
+_CUT = 0.01
 """The part of the rows that may be left outside where the noise would allow more."""
-
-# Bins stand out by themselves at this level, in all columns together. Where none does, at the
-# second: a wrong range costs no more than the default one.
-_LEVELS = (0.001, 0.1)
-_WINDOWS = (1, 2, 4)
-
-# A bin k bins from one that stands out joins it above (2 + k) scales of noise: rows spread.
-_NEAR = 6
-_NEAR_PART = 0.002
 
 # What a short run holds of a column that is crowded, and how much of that may be noise.
 _CROWDED = 0.95
-_LUCK = 0.3
+_LUCK = 0.1
+
+# A slice with more rows than this number of scales of noise is not left outside.
+_STANDS_OUT = 7
 
 # How sure a cut is at least, in deviations, and the outermost rows.
 _CAUTION = 0.25
@@ -37,8 +30,7 @@ _OUTER = 0.05
 class Span:
     """A range of one column: about how many rows it holds, and what a part of it must touch.
 
-    A narrower range starts at or below `touch[0]` and ends at or above `touch[1]`: in each stood
-    out a bin of the first histogram.
+    A narrower range starts at or below `touch[0]` and ends at or above `touch[1]`.
     """
 
     lower: float
@@ -50,15 +42,6 @@ class Span:
         """The ends of equal slices; the range may be as wide as float64."""
         part = np.arange(bins + 1) / bins
         return self.lower * (1 - part) + self.upper * part
-
-
-def magnitude(counts: Floats, scale: float, columns: int) -> Span | None:
-    """Find the powers of two that stand out of noise of this scale, and those beside them."""
-    for level in _LEVELS:
-        windows = _standing_out(counts, scale, level / columns)
-        if windows:
-            return _span(counts, scale, windows)
-    return None
 
 
 def locate(span: Span, counts: Floats, scale: float) -> Span:
@@ -77,7 +60,9 @@ def locate(span: Span, counts: Floats, scale: float) -> Span:
         if held[best] >= _CROWDED * span.rows:
             low, high = float(edges[best]), float(edges[best + length])
             more = high - low
-            lower, upper = _on_its_side(span, low - more, high + more)
+            # Nothing passes 0 where nothing of the other sign stood out.
+            lower = max(low - more, 0.0) if span.lower >= 0 else low - more
+            upper = min(high + more, 0.0) if span.upper <= 0 else high + more
             return replace(span, lower=_finite(lower), upper=_finite(upper))
     return span
 
@@ -85,39 +70,46 @@ def locate(span: Span, counts: Floats, scale: float) -> Span:
 def trim(span: Span, counts: Floats, scale: float) -> tuple[float, float]:
     """Cut the ends that hold next to nothing, then give back what the tails may need.
 
-    A run of slices may leave out a part `CUT` of the rows, less a part of the noise, and of those
-    some lie far beyond where rows thin out. Where the middle row lies at a part p of the run, its
-    width is given back p² times below and (1 − p)² times above: a quarter at each end, and more at
-    the end to which a column is skewed. Where rows end all at once that is too much, so it is no
-    more than twice what the outermost rows take.
+    A run of slices may leave out a part `_CUT` of the rows, less a part of the noise, but no slice
+    that stands out by itself.
     """
     edges = span.edges(len(counts))
-    first, last = _narrowest(span, np.concatenate(([0.0], np.cumsum(counts))), scale)
-    low, high = float(edges[first]), float(edges[last])
-    inside = counts[first:last]
-    part = _reach(inside, 0.5) / len(inside)
-    below = min(len(inside) * part**2, 2 * _reach(inside, _OUTER))
-    above = min(len(inside) * (1 - part) ** 2, 2 * _reach(inside[::-1], _OUTER))
+    out = np.flatnonzero((counts > _STANDS_OUT * scale) & (counts >= _CUT * span.rows))
+    if len(out):
+        first, last = span.touch
+        touch = min(first, float(edges[out[0]])), max(last, float(edges[out[-1] + 1]))
+        span = replace(span, touch=touch)
+    low, high = _narrowest(span, np.concatenate(([0.0], np.cumsum(counts))), scale)
+    lower, upper = with_tails(edges[low : high + 1], counts[low:high])
+    return legal(max(lower, span.lower), min(upper, span.upper))
+
+
+def with_tails(edges: Floats, counts: Floats) -> tuple[float, float]:
+    """A range of bins, wider by what the tails of its rows may need.
+
+    Of the rows left outside some lie far beyond where they thin out. Where the middle row lies at a
+    part p of the range, its width is given back p² times below and (1 − p)² times above: a quarter
+    at each end, and more at the end to which a column is skewed. Where rows end all at once that is
+    too much, so it is no more than twice what the outermost rows take.
+    """
+    sums = np.concatenate(([0.0], np.cumsum(np.maximum(counts, 0.0))))
+    places = np.array([_OUTER, 0.5, 1 - _OUTER]) * sums[-1]
     # Halves: the range may be as wide as float64.
-    step = (span.upper / 2 - span.lower / 2) / len(counts) * 2
-    return legal(*_on_its_side(span, low - below * step, high + above * step))
+    low, high = float(edges[0]) / 2, float(edges[-1]) / 2
+    first, middle, last = (np.interp(places, sums, edges) / 2).tolist()
+    width = high - low
+    part = (middle - low) / width
+    below = min(width * part**2, 2 * (first - low))
+    above = min(width * (1 - part) ** 2, 2 * (high - last))
+    return 2 * (low - below), 2 * (high + above)
 
 
-def _reach(counts: Floats, part: float) -> float:
-    """How many slices a part of the rows takes, counted from the first slice."""
-    sums = np.cumsum(np.maximum(counts, 0.0))
-    wanted = part * sums[-1]
-    if not wanted > 0:
-        return len(counts) * part
-    place = int(np.searchsorted(sums, wanted))
-    return place + 1 - float((sums[place] - wanted) / counts[place])
+def cautious(noise: float, rows: float) -> float:
+    """How many rows are counted less, or more, for noise of this deviation.
 
-
-def _on_its_side(span: Span, lower: float, upper: float) -> tuple[float, float]:
-    """Bounds that do not pass 0 where nothing of the other sign stood out."""
-    lowest = 0.0 if span.lower >= 0 else -math.inf
-    highest = 0.0 if span.upper <= 0 else math.inf
-    return max(lower, lowest), min(upper, highest)
+    Where noise is a large part of the rows, a range too wide is better than rows cut off.
+    """
+    return min(1.0, max(_CAUTION, 10 * noise / rows)) * noise
 
 
 def _narrowest(span: Span, sums: Floats, scale: float) -> tuple[int, int]:
@@ -131,11 +123,15 @@ def _narrowest(span: Span, sums: Floats, scale: float) -> tuple[int, int]:
         noise = scale * math.sqrt(2 * min(length, bins - length))
         held = np.where(_touching(span, edges, length), held, -np.inf)
         best = int(np.argmax(held))
-        # Where noise is a large part of the rows, a range too wide is better than rows cut off.
-        sure = min(1.0, max(_CAUTION, 10 * noise / span.rows))
-        if held[best] >= (1 - CUT) * span.rows + sure * noise:
+        if held[best] >= (1 - _CUT) * span.rows + cautious(noise, span.rows):
             return best, best + length
     return 0, bins
+
+
+def _touching(span: Span, edges: Floats, length: int) -> NDArray[np.bool_]:
+    first, last = span.touch
+    touching: NDArray[np.bool_] = (edges[:-length] <= first) & (edges[length:] >= last)
+    return touching
 
 
 def legal(lower: float, upper: float) -> tuple[float, float]:
@@ -146,81 +142,6 @@ def legal(lower: float, upper: float) -> tuple[float, float]:
         return lower, upper
     middle = lower / 2 + upper / 2
     return _finite(middle - 2 * least), _finite(middle + 2 * least)
-
-
-def tail(windows: int, t: NDArray[np.float64]) -> Floats:
-    """How likely the sum of some Laplace variables of scale 1 is above t, for t ≥ 0.
-
-    The sum is the difference of two Gamma variables; its density above 0 is a mixture of Gamma
-    densities of shapes 1 to `windows`.
-    """
-    total = np.zeros_like(t)
-    for i in range(windows):
-        weight = math.comb(windows - 1 + i, i) / 2.0 ** (windows + i)
-        total += weight * sum(t**k / math.factorial(k) for k in range(windows - i))
-    likely: Floats = total * np.exp(-t)
-    return likely
-
-
-def _prior(octaves: Octaves) -> Floats:
-    """How a level is shared among the bins: sizes near 1 are likelier than 1e300."""
-    exponent = np.abs(np.arange(octaves.bins) - octaves.zero) - 1023
-    exponent[octaves.zero] = 0
-    weight = 1.0 / (np.abs(exponent) + 16.0) ** 2
-    shared: Floats = weight / weight.sum()
-    return shared
-
-
-def _standing_out(counts: Floats, scale: float, level: float) -> list[tuple[int, int]]:
-    """Windows of 1, 2 and 4 bins with more rows than noise explains, each (first, last)."""
-    left = counts.copy()
-    shares = _prior(Octaves(1)) * (level / len(_WINDOWS))
-    found: list[tuple[int, int]] = []
-    for width in _WINDOWS:
-        sums = np.convolve(left, np.ones(width), "valid")
-        least = np.lib.stride_tricks.sliding_window_view(shares, width).min(axis=1)
-        t = np.clip(sums / scale, 0, 700)
-        out = np.flatnonzero((sums > 0) & (tail(width, t) < least))
-        found += [(int(i), int(i) + width - 1) for i in out]
-        # Wider windows look at what narrower ones have left.
-        for i in out:
-            left[i : i + width] = 0
-    rows = counts[_marked(found, len(counts))].sum()
-    return [(a, b) for a, b in found if counts[a : b + 1].sum() >= CUT * rows]
-
-
-def _span(counts: Floats, scale: float, windows: list[tuple[int, int]]) -> Span | None:
-    octaves = Octaves(1)
-    marked = _marked(windows, len(counts))
-    rows = float(counts[marked].sum())
-    near = marked.copy()
-    for away in range(1, _NEAR + 1):
-        many = counts > (2 + away) * scale + _NEAR_PART * rows
-        near[away:] |= marked[:-away] & many[away:]
-        near[:-away] |= marked[away:] & many[:-away]
-    bins: Ints = np.flatnonzero(near)
-    lower, upper = octaves.edges(int(bins[0]))[0], octaves.edges(int(bins[-1]))[1]
-    if lower == upper:
-        # Nothing but zeros.
-        return None
-    touch = (
-        octaves.edges(min(last for _, last in windows))[1],
-        octaves.edges(max(first for first, _ in windows))[0],
-    )
-    return Span(lower, upper, float(counts[near].sum()), touch)
-
-
-def _marked(windows: list[tuple[int, int]], bins: int) -> NDArray[np.bool_]:
-    marked = np.zeros(bins, dtype=np.bool_)
-    for first, last in windows:
-        marked[first : last + 1] = True
-    return marked
-
-
-def _touching(span: Span, edges: Floats, length: int) -> NDArray[np.bool_]:
-    first, last = span.touch
-    touching: NDArray[np.bool_] = (edges[:-length] <= first) & (edges[length:] >= last)
-    return touching
 
 
 def _finite(value: float) -> float:

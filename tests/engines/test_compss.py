@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.curator.questions import Counts, Grid
-from sfumato.curator.rulers import Histogram, Octaves
+from sfumato.curator.rulers import HalfOctaves, Histogram
 from sfumato.engines import pieces
 from sfumato.engines.array import ArrayRows
 from sfumato.engines.parts import PartitionsMissing
@@ -97,8 +97,8 @@ def test_sums_are_merged_in_a_tree_on_the_workers(compss, folder):
 def test_rulers_and_blocks(compss, folder):
     local = ArrayRows(ROWS)
     with compss.open_compss_files(folder, columns=["a", "b"]) as rows:
-        histogram = Histogram(Octaves(2))
-        assert (rows.fold(Octaves(2), histogram) == local.fold(Octaves(2), histogram)).all()
+        histogram = Histogram(HalfOctaves(2))
+        assert (rows.fold(HalfOctaves(2), histogram) == local.fold(HalfOctaves(2), histogram)).all()
         for ours, theirs in zip(rows.split(BOX, 5, 77), local.split(BOX, 5, 77), strict=True):
             assert sorted(map(tuple, ours)) == sorted(map(tuple, theirs))
 

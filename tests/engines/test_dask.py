@@ -17,7 +17,7 @@ from distributed import wait
 
 from sfumato.box import Box
 from sfumato.curator.questions import Counts, Grid
-from sfumato.curator.rulers import Histogram, Octaves
+from sfumato.curator.rulers import HalfOctaves, Histogram
 from sfumato.engines.array import ArrayRows
 from sfumato.engines.dask import files_on, open_dask
 from sfumato.engines.dask_engine import DaskEngine, deal
@@ -194,8 +194,8 @@ def test_rulers_and_blocks(dask_client):
         open_dask(da.from_array(ROWS, chunks=(90, 2)), client=dask_client),
         ArrayRows(ROWS),
     )
-    histogram = Histogram(Octaves(2))
-    assert (rows.fold(Octaves(2), histogram) == local.fold(Octaves(2), histogram)).all()
+    histogram = Histogram(HalfOctaves(2))
+    assert (rows.fold(HalfOctaves(2), histogram) == local.fold(HalfOctaves(2), histogram)).all()
     blocks = [list(r.split(BOX, 5, 77)) for r in (rows, local)]
     for ours, theirs in zip(*blocks, strict=True):
         assert sorted(map(tuple, ours)) == sorted(map(tuple, theirs))

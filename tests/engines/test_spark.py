@@ -16,7 +16,7 @@ from pyspark.sql import functions
 
 import sfumato
 from sfumato.curator.questions import Counts, Grid
-from sfumato.curator.rulers import Histogram, Octaves
+from sfumato.curator.rulers import HalfOctaves, Histogram
 from sfumato.engines import spark_engine
 from sfumato.engines.array import ArrayRows
 from sfumato.engines.parts import PartitionsMissing
@@ -105,8 +105,8 @@ def test_executors_hold_blas_to_one_thread(opened):
 
 def test_rulers_and_blocks(opened):
     rows, local = opened["cut"], ArrayRows(ROWS)
-    histogram = Histogram(Octaves(2))
-    assert (rows.fold(Octaves(2), histogram) == local.fold(Octaves(2), histogram)).all()
+    histogram = Histogram(HalfOctaves(2))
+    assert (rows.fold(HalfOctaves(2), histogram) == local.fold(HalfOctaves(2), histogram)).all()
     for ours, theirs in zip(rows.split(BOX, 5, 77), local.split(BOX, 5, 77), strict=True):
         assert sorted(map(tuple, ours)) == sorted(map(tuple, theirs))
 

@@ -12,6 +12,18 @@ MUTANTS = {
         "return Sensitivity(1, 1)",
         f"{LAWS}::test_one_row_moves_one_bin_of_each_column_at_most",
     ),
+    "slices for one column less than is looked at": Mutant(
+        "curator/rulers.py",
+        "return sum(low is not None for low in self.lower)",
+        "return max(1, sum(low is not None for low in self.lower) - 1)",
+        f"{LAWS}::test_no_answer_loses_more_than_it_was_charged",
+    ),
+    "slices for columns that are not looked at": Mutant(
+        "curator/rulers.py",
+        "return sum(low is not None for low in self.lower)",
+        "return len(self.lower)",
+        f"{LAWS}::test_the_charge_is_used_up_by_the_worst_neighbour",
+    ),
     "histograms for more rows than can change": Mutant(
         "curator/rulers.py",
         "return Sensitivity(d, d)",
@@ -40,11 +52,10 @@ MUTANTS = {
     ),
     "the second histogram is not charged": Mutant(
         "bounds.py",
-        "    counts, scale = _ask(survey, _slices(_ranges(spans), FINE), for_place)\n",
-        "    from sfumato.budget import Entry\n"
-        "    account.charge, kept = (lambda entries: range(0)), account.charge\n"
-        "    counts, scale = _ask(survey, _slices(_ranges(spans), FINE), for_place)\n"
-        "    account.charge = kept\n",
+        "        counts, scale = _ask(survey, _slices(narrow, d, FINE), for_place)\n",
+        "        account.charge, kept = (lambda entries: range(0)), account.charge\n"
+        "        counts, scale = _ask(survey, _slices(narrow, d, FINE), for_place)\n"
+        "        account.charge = kept\n",
         f"{LAWS}::test_every_question_is_charged_before_a_row_is_read",
     ),
     "every histogram spends the whole share": Mutant(

@@ -1,4 +1,4 @@
-"""Ranges from noisy histograms: the tail of the noise, legal bounds, and what luck can do."""
+"""Ranges from noisy counts of slices: legal bounds, and what luck can do."""
 
 import math
 import sys
@@ -8,13 +8,9 @@ import numpy as np
 import pytest
 
 from sfumato.box import Box
-from sfumato.curator.rulers import Octaves
-from sfumato.ranges import Span, legal, locate, magnitude, tail, trim
+from sfumato.ranges import Span, legal, locate, trim
 
 MAX = sys.float_info.max
-ZERO = Octaves(1).zero
-ONES = ZERO + 1023
-"""The bin of 1 ≤ x < 2."""
 
 
 @pytest.mark.parametrize(
@@ -39,56 +35,6 @@ def test_bounds_are_as_far_apart_as_a_box_needs(low, high):
     assert upper >= min(high, MAX)
     if (low, high) == (-1, 1):
         assert (lower, upper) == (low, high)
-
-
-@pytest.mark.parametrize("windows", [1, 2, 4])
-def test_the_tail_of_a_sum_is_that_of_the_convolved_density(windows):
-    step = 1e-3
-    grid = np.arange(-40, 40, step)
-    density = np.exp(-np.abs(grid)) / 2
-    total = density
-    for _ in range(windows - 1):
-        total = np.convolve(total, density, "same") * step
-    for t in (0.0, 0.5, 3.0, 11.0):
-        expected = total[grid >= t].sum() * step
-        assert tail(windows, np.array([t]))[0] == pytest.approx(expected, rel=5e-3)
-
-
-def octaves(**rows):
-    counts = np.zeros(Octaves(1).bins)
-    for place, n in rows.items():
-        counts[ONES + int(place[1:])] = n
-    return counts
-
-
-def test_a_size_stands_out_by_the_scale_of_the_noise_and_the_likelier_sooner():
-    assert magnitude(octaves(e3=6), 1.0, 1) is None
-    assert magnitude(octaves(e3=14), 1.0, 1) is not None
-    assert magnitude(octaves(e3=14), 10.0, 1) is None
-    assert magnitude(octaves(e900=14), 1.0, 1) is None
-    assert magnitude(octaves(e3=14), 1.0, 10**6) is None
-    assert magnitude(octaves(e3=5, e4=5, e5=5, e6=5), 1.0, 1) is not None
-    span = magnitude(octaves(e3=1000, e4=3, e9=4), 0.5, 1)
-    assert (span.lower, span.upper) == (8, 16)
-    span = magnitude(octaves(e3=1000, e4=20, e5=900), 1.0, 1)
-    assert (span.lower, span.upper, span.touch) == (8, 64, (16, 32))
-    assert span.rows == 1920
-
-
-def test_rows_beside_a_size_that_stands_out_join_it():
-    alone = octaves(e5=8)
-    assert magnitude(alone, 1.0, 10**4) is None
-    beside = octaves(e3=200, e5=8)
-    assert magnitude(beside, 1.0, 10**4).upper == 64
-
-
-def test_zeros_alone_have_no_size():
-    counts = np.zeros(Octaves(1).bins)
-    counts[ZERO] = 1000
-    assert magnitude(counts, 1.0, 1) is None
-    counts[ONES + 3] = 1000
-    span = magnitude(counts, 1.0, 1)
-    assert (span.lower, span.upper, span.touch) == (0, 16, (0, 8))
 
 
 def test_a_crowded_column_is_located_and_a_spread_one_is_not():
@@ -118,6 +64,17 @@ def test_ends_are_trimmed_but_not_what_stood_out():
     assert low < high, "noise can say anything"
 
 
+def test_a_slice_that_stands_out_is_not_left_outside():
+    """Short runs are added up inside: what they leave out must not go by luck."""
+    span = Span(0.0, 32.0, 10_000.0, (32.0, 0.0))
+    counts = np.zeros(32)
+    counts[10:20] = 1000
+    counts[28] = 800
+    assert trim(span, counts, 100.0)[1] >= 29
+    counts[28] = 90
+    assert trim(span, counts, 10.0)[1] < 25, "fewer rows than may be cut"
+
+
 def test_a_wide_range_is_kept_where_noise_could_hide_rows():
     span = Span(0.0, 32.0, 1000.0, (32.0, 0.0))
     counts = np.zeros(32)
@@ -143,7 +100,7 @@ def test_bounds_stay_on_the_side_of_0_on_which_rows_stood_out():
     counts[:4] = 2500
     span = Span(0.0, 32.0, 10_000.0, (32.0, 0.0))
     assert trim(span, counts, 1.0)[0] == 0
-    assert trim(replace(span, lower=-1.0, upper=31.0), counts, 1.0)[0] < -1
+    assert trim(replace(span, lower=-1.0, upper=31.0), counts, 1.0)[0] == -1, "nor past the span"
     mirrored = Span(-32.0, 0.0, 10_000.0, (0.0, -32.0))
     assert trim(mirrored, counts[::-1], 1.0)[1] == 0
     fine = np.zeros(4096)

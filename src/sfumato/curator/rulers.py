@@ -24,62 +24,83 @@ MISSING = -1
 
 MOST_SLICES = 2**15 - 1
 
-_EXPONENTS = 2046
+_HALVES = 4092
+_SIZE = 2**63 - 1
+_INFINITE = 0x7FF << 52
 
 
 @dataclass(frozen=True)
-class Octaves:
-    """Powers of two with their sign: bin 2046 ± e holds 2^(e−1023) ≤ ±x < 2^(e−1022).
+class HalfOctaves:
+    """Powers of two with their sign, each cut at 3/2 of it: the bin of a cell is in its bits.
 
-    Bin 2046 holds 0 and what is smaller than the least normal float64. NaN and infinite cells are
-    counted nowhere.
+    Bin 4092 ± b holds ±x above edge b and up to edge b + 1, where edge 2e + 2045 is 2^e and the
+    next one 3/2 · 2^e. Bin 4092 holds 0 and sizes up to the least normal float64. NaN and infinite
+    cells are counted nowhere.
     """
 
     n_features: int
 
     def __str__(self) -> str:
-        return "powers of two"
+        return "half octaves"
 
     @property
     def bins(self) -> int:
         """Number of bins of each column."""
-        return 2 * _EXPONENTS + 1
+        return 2 * _HALVES + 1
 
     @property
     def zero(self) -> int:
         """The bin around 0."""
-        return _EXPONENTS
+        return _HALVES
+
+    @property
+    def n_looked_at(self) -> int:
+        """Number of columns that are looked at: all."""
+        return self.n_features
 
     def edges(self, bin_: int) -> tuple[float, float]:
         """The bounds of a bin; those of the bin around 0 are both 0."""
-        exponent = abs(bin_ - _EXPONENTS)
-        if not exponent:
+        place = abs(bin_ - _HALVES)
+        if not place:
             return 0.0, 0.0
-        low = ldexp(1.0, exponent - 1023)
-        high = sys.float_info.max if exponent == _EXPONENTS else 2 * low
-        return (low, high) if bin_ > _EXPONENTS else (-high, -low)
+        low = _edge(place)
+        high = sys.float_info.max if place == _HALVES else _edge(place + 1)
+        return (low, high) if bin_ > _HALVES else (-high, -low)
 
     def write_lattice(self, rows: NDArray[Any], out: Lattice) -> NDArray[np.bool_]:
         """Write the bin of every cell; every row is kept."""
         for values, bins in _blocks(rows, out):
             bits = values.view(np.int64)
-            exponents = (bits >> 52) & 0x7FF
-            place = _EXPONENTS + np.where(bits < 0, -exponents, exponents)
-            bins[:] = np.where(exponents > _EXPONENTS, MISSING, place)
+            size = bits & _SIZE
+            # The exponent and the first bit after it, of the next smaller number: edges belong to
+            # the bin below, so that counts from 0 to 1 or to 16 end there.
+            halves = np.maximum((size - 1) >> 51, 1) - 1
+            place = _HALVES + np.where(bits < 0, -halves, halves)
+            bins[:] = np.where(size >= _INFINITE, MISSING, place)
         return np.ones(len(rows), dtype=np.bool_)
+
+
+def _edge(place: int) -> float:
+    exponent, half = divmod(place + 1, 2)
+    return ldexp(1.0 + half / 2, exponent - 1023)
 
 
 @dataclass(frozen=True)
 class Slices:
-    """Equal slices of a range in each column; what lies outside is counted nowhere."""
+    """Equal slices of a range in some columns; what lies outside is counted nowhere.
 
-    lower: tuple[float, ...]
-    upper: tuple[float, ...]
+    A column whose bounds are None is not looked at.
+    """
+
+    lower: tuple[float | None, ...]
+    upper: tuple[float | None, ...]
     bins: int
 
     def __post_init__(self) -> None:
-        pairs = list(zip(self.lower, self.upper, strict=True))
-        if not all(isfinite(low) and isfinite(high) and low < high for low, high in pairs):
+        ranges = [pair for pair in zip(self.lower, self.upper, strict=True) if pair != (None, None)]
+        if not ranges:
+            raise ValueError("there is nothing to slice: give the range of at least one column")
+        if not all(_is_range(low, high) for low, high in ranges):
             raise ValueError("the ranges to slice must be finite, their lower bound first")
         if type(self.bins) is not int or not 1 <= self.bins <= MOST_SLICES:
             raise ValueError(f"a range has 1 to {MOST_SLICES} slices, got {self.bins!r}")
@@ -92,9 +113,15 @@ class Slices:
         """Number of columns."""
         return len(self.lower)
 
+    @property
+    def n_looked_at(self) -> int:
+        """Number of columns that have a range."""
+        return sum(low is not None for low in self.lower)
+
     def write_lattice(self, rows: NDArray[Any], out: Lattice) -> NDArray[np.bool_]:
         """Write the slice of every cell; every row is kept."""
-        low, high = np.array(self.lower), np.array(self.upper)
+        # No cell lies between bounds that are not numbers.
+        low, high = (np.array(side, dtype=np.float64) for side in (self.lower, self.upper))
         # Halves: the difference of two large numbers must not overflow.
         step = (high / 2 - low / 2) / self.bins
         for values, bins in _blocks(rows, out):
@@ -105,16 +132,21 @@ class Slices:
         return np.ones(len(rows), dtype=np.bool_)
 
 
-Ruler = Octaves | Slices
-RULERS = (Octaves, Slices)
+def _is_range(low: float | None, high: float | None) -> bool:
+    return low is not None and high is not None and isfinite(low) and isfinite(high) and low < high
+
+
+Ruler = HalfOctaves | Slices
+RULERS = (HalfOctaves, Slices)
 
 
 @dataclass(frozen=True)
 class Histogram:
     """How many cells of each column lie in each bin of a ruler.
 
-    Sensitivity: a row has one cell in each of d columns, which lies in one bin or in none. It moves
-    at most d counts by 1: L1 = d, L2 = √d, reached by every row without a missing cell.
+    Sensitivity: a row has one cell in each of the d columns that are looked at, which lies in one
+    bin or in none. It moves at most d counts by 1: L1 = d, L2 = √d, reached where every cell lies
+    in a bin.
     """
 
     ruler: Ruler
@@ -124,7 +156,7 @@ class Histogram:
 
     def sensitivity(self) -> Sensitivity:
         """What one row can change."""
-        d = self.ruler.n_features
+        d = self.ruler.n_looked_at
         return Sensitivity(d, d)
 
     def empty(self) -> Ints:
