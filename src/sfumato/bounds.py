@@ -15,7 +15,7 @@ from sfumato.curator.curator import Curator
 from sfumato.curator.rulers import HalfOctaves, Ruler, Slices
 from sfumato.parameters import check_epsilon
 from sfumato.ranges import Span, locate, trim
-from sfumato.sizes import reach
+from sfumato.sizes import Reach, reach
 
 SLICE = Fraction(1, 4)
 """The part of ε that `bounds="private"` takes from a fit."""
@@ -28,6 +28,9 @@ COARSE = 32
 
 # Size, place, ends: the last two only matter to columns of which all is of one size.
 _WEIGHTS = (7, 1, 2)
+
+Noisy = tuple[Floats, float]
+"""Counts and the scale of their noise."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +99,14 @@ def _buy(survey: Survey, account: Account) -> Bought:
     survey.check(_slices(dict.fromkeys(range(d), whole), d, FINE), for_place)
     survey.check(_slices(dict.fromkeys(range(d), whole), d, COARSE), for_ends)
 
-    counts, scale = _ask(survey, HalfOctaves(d), for_size)
-    reaches = [reach(column, scale, d) for column in counts]
-    pairs = [found.ends() if found else DEFAULT for found in reaches]
+    sizes = _ask(survey, HalfOctaves(d), for_size)
+    reaches = _reaches(*sizes)
     narrow = {i: found.span() for i, found in enumerate(reaches) if found and found.is_narrow}
+    if not narrow:
+        # Nothing to be sliced: what is left buys a second look.
+        again = _ask(survey, HalfOctaves(d), account.rest("pure"))
+        reaches = _reaches(*_together(sizes, again))
+    pairs = [found.ends() if found else DEFAULT for found in reaches]
     if narrow:
         counts, scale = _ask(survey, _slices(narrow, d, FINE), for_place)
         narrow = {i: locate(span, counts[i], scale) for i, span in narrow.items()}
@@ -111,7 +118,18 @@ def _buy(survey: Survey, account: Account) -> Bought:
     return Bought(lower, upper, account, _notes(account, [i for i in range(d) if not reaches[i]]))
 
 
-def _ask(survey: Survey, ruler: Ruler, share: Share) -> tuple[Floats, float]:
+def _reaches(counts: Floats, scale: float) -> list[Reach | None]:
+    return [reach(column, scale, len(counts)) for column in counts]
+
+
+def _together(one: Noisy, other: Noisy) -> Noisy:
+    """Two answers to one question as one of less noise."""
+    weights = np.array([scale**-2 for _, scale in (one, other)])
+    counts = np.average([one[0], other[0]], axis=0, weights=weights)
+    return counts, float(weights.sum() ** -0.5)
+
+
+def _ask(survey: Survey, ruler: Ruler, share: Share) -> Noisy:
     """Noisy counts and the scale of their noise, which is never taken for nothing at all."""
     answer = survey.histogram(ruler, share=share)
     return answer.values, max(answer.noise_std / 2**0.5, 1e-9)
@@ -125,10 +143,7 @@ def _slices(spans: dict[int, Span], columns: int, bins: int) -> Slices:
 
 
 def _notes(account: Account, empty: list[int]) -> tuple[str, ...]:
-    spent, _ = account.spent("pure")
-    paid = f"bounds bought with ε {float(spent):.4g}"
-    if spent < account.caps.pure:
-        paid += f" of the {float(account.caps.pure):.4g} set aside for them"
+    paid = f"bounds bought with ε {float(account.caps.epsilon):.4g}"
     if not empty:
         return (paid,)
     where = f"column{'s' * (len(empty) > 1)} {', '.join(map(str, empty[:10]))}"

@@ -15,7 +15,7 @@ PLENTY = 10_000
 def test_bounds_are_printed_with_their_receipt(people):
     shown = run("bounds", "people.csv", "--epsilon", PLENTY)
     assert (shown.exit_code, shown.stderr) == (0, "")
-    for words in ("Private bounds of people.csv", "age", "hours", "powers of two", "total, pure"):
+    for words in ("Private bounds of people.csv", "age", "hours", "half octaves", "total, pure"):
         assert words in shown.stdout
     assert f"Promise: ε = {PLENTY}." in shown.stdout
     assert "1,000" not in shown.stdout
@@ -44,8 +44,8 @@ def test_fit_buys_bounds_on_the_way(people):
     model = sfumato.load("model.json")
     found = model.cluster_centers_[model.cluster_centers_[:, 0].argsort()]
     np.testing.assert_allclose(found, [[25, 10], [60, 45]], atol=1)
-    costs = [line.cost for line in model.receipt_.lines[:3]]
-    assert costs == ["2500/3", "1250/3", "1250"]
+    costs = [line.cost for line in model.receipt_.lines[:2]]
+    assert costs == ["1750", "750"]
 
 
 def test_columns_and_groups(people):
@@ -53,7 +53,7 @@ def test_columns_and_groups(people):
     told = json.loads(run("bounds", "visits.csv", "--epsilon", PLENTY, *words, "--json").stdout)
     assert list(told["bounds"]) == ["age", "hours"]
     assert told["receipt"]["guarantee"]["neighbours"] == "one group of at most 4 rows"
-    assert told["receipt"]["questions"][0]["scale"] == "3/1250"
+    assert told["receipt"]["questions"][0]["scale"] == "1/875"
 
 
 def test_a_thousand_rows_and_little_budget_are_no_error(people):
