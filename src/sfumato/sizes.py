@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.box import Floats
+from sfumato.box import Floats, Ints
 from sfumato.curator.rulers import HalfOctaves
 from sfumato.ranges import Span, cautious, legal, with_tails
 
@@ -26,8 +27,14 @@ _BESIDE = 12
 _JOINING = 6
 _AWAY = 0.25
 
+# Zeros are beside every size, but a range that wrongly holds 0 is worse than one too wide.
+_JOINING_ZEROS = 8
+
 _NARROW = 5
 """Rows in fewer half octaves than this, all of one sign, are cut into slices as well."""
+
+_NOTHING = 64
+"""Half octaves below the largest size: what is smaller is no more than 0."""
 
 _BINS = HalfOctaves(1)
 
@@ -55,7 +62,15 @@ class Reach:
     @property
     def rows(self) -> float:
         """About how many rows were found."""
-        return max(float(self.counts[self.lowest : self.highest + 1].sum()), self.scale)
+        bins = self._bins(self.lowest, self.highest)
+        return max(float(self.counts[bins].sum()), self.scale)
+
+    def _bins(self, low: int, high: int) -> Ints:
+        """The bins of a run, without those that hold next to 0 and are many."""
+        bins: Ints = np.arange(low, high + 1)
+        place = np.abs(bins - _BINS.zero)
+        kept: Ints = bins[(place == 0) | (place > place.max() - _NOTHING)]
+        return kept
 
     def span(self) -> Span:
         """The range to be sliced."""
@@ -69,10 +84,9 @@ class Reach:
     def ends(self) -> tuple[float, float]:
         """Leave out what joined but holds next to nothing, then give back what tails may need."""
         low, high = min(self._enough(), key=self._width)
-        edges = [_BINS.edges(bin_)[0] for bin_ in range(low, high + 1)]
-        lower, upper = with_tails(
-            np.array([*edges, _BINS.edges(high)[1]]), self.counts[low : high + 1]
-        )
+        bins = self._bins(low, high)
+        edges = [_BINS.edges(bin_)[0] for bin_ in bins.tolist()]
+        lower, upper = with_tails(np.array([*edges, _BINS.edges(high)[1]]), self.counts[bins])
         lowest, highest = _BINS.edges(self.lowest)[0], _BINS.edges(self.highest)[1]
         return legal(max(lower, lowest), min(upper, highest))
 
@@ -105,6 +119,8 @@ def reach(counts: Floats, scale: float, columns: int) -> Reach | None:
     for level in _LEVELS:
         windows = _standing_out(counts, scale, level / columns)
         if windows:
+            if counts[_BINS.zero] > _JOINING_ZEROS * scale:
+                windows.append((_BINS.zero, _BINS.zero))
             first, last = min(low for low, _ in windows), max(high for _, high in windows)
             lowest, highest = (
                 _farthest(counts, scale, start, step) for start, step in ((first, -1), (last, 1))
@@ -115,8 +131,10 @@ def reach(counts: Floats, scale: float, columns: int) -> Reach | None:
 
 
 def _farthest(counts: Floats, scale: float, start: int, step: int) -> int:
-    """The last bin on one side that joins."""
+    """The last bin on one side that joins; what lies beside 0 is 0."""
     farthest = start
+    if start == _BINS.zero:
+        return start
     for away in range(1, _BESIDE + 1):
         for width in (1, 2):
             outer = start + step * (away + width - 1)
@@ -132,13 +150,14 @@ def _farthest(counts: Floats, scale: float, start: int, step: int) -> int:
 def _standing_out(counts: Floats, scale: float, level: float) -> list[tuple[int, int]]:
     """Windows of bins with more rows than noise explains, each (first, last)."""
     left = counts.copy()
-    shares = _prior() * (level / len(_WINDOWS))
+    share = level / len(_WINDOWS)
     found: list[tuple[int, int]] = []
     for width in _WINDOWS:
         sums = np.convolve(left, np.ones(width), "valid")
-        least = np.lib.stride_tricks.sliding_window_view(shares, width).min(axis=1)
-        t = np.clip(sums / scale, 0, 700)
-        out = np.flatnonzero((sums > 0) & (tail(width, t) < least))
+        # At less than 4 scales no level is passed.
+        some = np.flatnonzero(sums > 4 * scale)
+        unlikely = tail(width, np.minimum(sums[some] / scale, 700)) < share * _prior(width)[some]
+        out = some[unlikely]
         found += [(int(i), int(i) + width - 1) for i in out]
         # Wider windows look at what narrower ones have left.
         for i in out:
@@ -152,13 +171,15 @@ def _standing_out(counts: Floats, scale: float, level: float) -> list[tuple[int,
     return found if set(many) == {(_BINS.zero, _BINS.zero)} else many
 
 
-def _prior() -> Floats:
-    """How a level is shared among the bins: sizes near 1 are likelier than 1e300."""
+@cache
+def _prior(width: int) -> Floats:
+    """How a level is shared among windows: sizes near 1 are likelier than 1e300."""
     exponent = np.abs(np.arange(_BINS.bins) - _BINS.zero) / 2 - 1023
     exponent[_BINS.zero] = 0
     weight = 1.0 / (np.abs(exponent) + 16.0) ** 2
     shared: Floats = weight / weight.sum()
-    return shared
+    least: Floats = np.lib.stride_tricks.sliding_window_view(shared, width).min(axis=1)
+    return least
 
 
 def tail(windows: int, t: NDArray[np.float64]) -> Floats:

@@ -60,6 +60,12 @@ COLUMNS = {
     "beside a power of two": (rng().uniform(63.9, 64.1, N), 1.8, 0.01),
     "waiting times": (rng().exponential(3, N), 1.3, 0.01),
     "zero or one": (rng().integers(0, 2, N), 1.25, 0),
+    "a few far from the others": (
+        np.where(rng(1).random(N) < 0.005, 99_999, rng().exponential(2000, N)),
+        1.4,
+        0.003,
+    ),
+    "counts up to 16": (rng().integers(1, 17, N), 1.05, 0.0),
     "mostly zeros": (rng().uniform(0, 50, N) * (rng(1).random(N) < 0.3), 1.4, 0.02),
     "zeros and negative numbers": (-rng().uniform(0, 50, N) * (rng(1).random(N) < 0.3), 1.4, 0.02),
 }

@@ -75,6 +75,12 @@ def test_zeros_alone_have_no_size():
     assert reach(halves({}, zeros=1000), 1.0, 1) is None
     found = reach(halves({6: 1000}, zeros=1000), 1.0, 1)
     assert found.ends() == (0, 12)
+    beside = np.zeros(BINS.bins)
+    beside[BINS.zero : BINS.zero + 2] = 10**5, 20
+    beside[ONES + 6] = 10**5
+    assert reach(beside, 1.0, 1).ends() == (0, 12)
+    beside[ONES + 6] = 0
+    assert reach(beside, 1.0, 10**6) is None, "what lies beside 0 is 0"
     rare = reach(halves({-1: 20}, zeros=10**5), 1.0, 1)
     assert rare.ends() == (0, 1), "a width is needed, however few rows have it"
 
@@ -95,6 +101,20 @@ def test_tails_get_something_back_but_no_more_than_was_found_there():
     edge = BINS.edges(found.highest)[1]
     assert found.last < found.highest
     assert 2 < high <= edge
+
+
+def test_zeros_join_whatever_stands_out():
+    assert reach(halves({6: 1000}, zeros=7), 1.0, 1).ends()[0] == 8
+    assert reach(halves({6: 1000}, zeros=9), 1.0, 1).ends()[0] == 0
+
+
+def test_the_many_bins_beside_0_do_not_count():
+    """Their noise alone would pass for most of the rows."""
+    counts = halves(dict.fromkeys(range(-6, 6), 1000), zeros=1000)
+    counts[BINS.zero + 1 : ONES - 100] += 50
+    found = reach(counts, 20.0, 1)
+    assert found.rows == 13_000
+    assert found.ends() == (0, 8)
 
 
 def test_reaches_as_wide_as_float64_have_finite_ends():
