@@ -58,6 +58,12 @@ MUTANTS = {
         "        account.charge = kept\n",
         f"{LAWS}::test_every_question_is_charged_before_a_row_is_read",
     ),
+    "the second look spends what the first one has spent": Mutant(
+        "bounds.py",
+        'again = _ask(survey, HalfOctaves(d), account.rest("pure"))',
+        "again = _ask(survey, HalfOctaves(d), for_size)",
+        f"{LAWS}::test_no_answer_loses_more_than_it_was_charged",
+    ),
     "every histogram spends the whole share": Mutant(
         "bounds.py",
         'account.rest("pure").split(*_WEIGHTS)',
