@@ -91,20 +91,15 @@ class Reach:
         return legal(max(lower, lowest), min(upper, highest))
 
     def _enough(self) -> list[tuple[int, int]]:
-        """Runs of bins that leave out a part `_CUT` of the rows at most, less a part of the noise.
-
-        Zeros alone are no run: they have no width.
-        """
+        """Runs of bins that leave out a part `_CUT` of the rows, less a part of the noise."""
+        rows, counts = self.rows, self.counts
         runs = [(self.lowest, self.highest)]
         for low in range(self.lowest, self.first + 1):
             for high in range(self.last, self.highest + 1):
-                outside = np.append(
-                    self.counts[self.lowest : low], self.counts[high + 1 : self.highest + 1]
-                )
-                doubt = cautious(self.scale * math.sqrt(2 * len(outside)), self.rows)
-                if low < high or low != _BINS.zero:
-                    if outside.sum() <= _CUT * self.rows - doubt:
-                        runs.append((low, high))
+                outside = np.append(counts[self.lowest : low], counts[high + 1 : self.highest + 1])
+                doubt = cautious(self.scale * math.sqrt(2 * len(outside)), rows)
+                if outside.sum() <= _CUT * rows - doubt:
+                    runs.append((low, high))
         return runs
 
     @staticmethod
