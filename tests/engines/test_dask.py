@@ -169,6 +169,23 @@ def test_who_has_no_such_rows_is_not_asked_again(gone, dask_client, monkeypatch)
     assert set(engine._homes) <= set(dask_client.nthreads())
 
 
+def test_rows_that_the_scheduler_has_just_forgotten_are_asked_for_by_tasks(
+    dask_client, monkeypatch
+):
+    rows, engine, exact = kept_rows(dask_client)
+    engine._forget_homes()
+
+    def forgotten(keys, summary):
+        raise KeyError(keys[0])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(dask_client, "nbytes", forgotten)
+        assert (rows.fold(BOX, KERNEL) == exact).all()
+        assert not engine._short
+    assert (rows.fold(BOX, KERNEL) == exact).all()
+    assert engine._short, "asked for again in the next pass"
+
+
 def test_only_what_a_worker_does_not_answer_becomes_tasks(dask_client, monkeypatch):
     rows, engine, exact = kept_rows(dask_client)
     plain, on, silent, given = dask_client.run, engine._on, engine._homes[0], []

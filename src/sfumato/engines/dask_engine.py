@@ -154,13 +154,13 @@ class DaskEngine:
         if workers != self._workers:
             holders = self._client.who_has(self._lattices)
             keys = [lattice.key for lattice in self._lattices]
-            sizes = self._client.nbytes(keys, summary=False)
+            sizes = _sizes(self._client, keys)
             self._homes = [next(iter(holders.get(key, ())), "") for key in keys]
             threads = max(1, sum(workers.values()))
             held = [sizes.get(key, 0) for key in keys]
             self._batches = deal(self._homes, held, threads)
-            self._short = all(self._homes) and sum(held) <= _SHORT_BYTES * threads
-            self._workers = workers
+            self._short = all([*self._homes, sizes]) and sum(held) <= _SHORT_BYTES * threads
+            self._workers = workers if sizes else {}
         return self._batches
 
     def _results(self, futures: list[Any]) -> Iterator[Partial | Picked]:
@@ -191,6 +191,14 @@ class DaskEngine:
                 "nothing is released, and what was charged stays charged"
             ) from None
         return results
+
+
+def _sizes(client: Any, keys: list[str]) -> dict[str, int]:  # noqa: ANN401
+    """Bytes of each; of none, if one was lost just now: tasks make it again, or say so."""
+    sizes: dict[str, int] = {}
+    with suppress(KeyError):
+        sizes = client.nbytes(keys, summary=False)
+    return sizes
 
 
 def _next(done: SimpleQueue[Any], waiting: int) -> list[Any]:
