@@ -94,26 +94,27 @@ def _buy(survey: Survey, account: Account) -> Bought:
     d = survey.n_features
     for_size, for_place, for_ends = account.rest("pure").split(*_WEIGHTS)
     # Later ranges may be of fewer columns, which needs less noise.
-    whole = Span(*DEFAULT, 1.0, DEFAULT)
+    everywhere = dict.fromkeys(range(d), Span(*DEFAULT, 1.0, DEFAULT))
     survey.check(HalfOctaves(d), for_size)
-    survey.check(_slices(dict.fromkeys(range(d), whole), d, FINE), for_place)
-    survey.check(_slices(dict.fromkeys(range(d), whole), d, COARSE), for_ends)
+    survey.check(_slices(everywhere, d, FINE), for_place)
+    survey.check(_slices(everywhere, d, COARSE), for_ends)
 
     sizes = _ask(survey, HalfOctaves(d), for_size)
     reaches = _reaches(*sizes)
     narrow = {i: found.span() for i, found in enumerate(reaches) if found and found.is_narrow}
-    if not narrow:
-        # Nothing to be sliced: what is left buys a second look.
-        again = _ask(survey, HalfOctaves(d), account.rest("pure"))
-        reaches = _reaches(*_together(sizes, again))
-    pairs = [found.ends() if found else DEFAULT for found in reaches]
+    sliced: dict[int, tuple[float, float]] = {}
     if narrow:
         counts, scale = _ask(survey, _slices(narrow, d, FINE), for_place)
         narrow = {i: locate(span, counts[i], scale) for i, span in narrow.items()}
         counts, scale = _ask(survey, _slices(narrow, d, COARSE), for_ends)
-        for i, span in narrow.items():
-            pairs[i] = trim(span, counts[i], scale)
-
+        sliced = {i: trim(span, counts[i], scale) for i, span in narrow.items()}
+    else:
+        # Nothing to be sliced: what is left buys a second look.
+        again = _ask(survey, HalfOctaves(d), account.rest("pure"))
+        reaches = _reaches(*_together(sizes, again))
+    pairs = [
+        sliced.get(i) or (found.ends() if found else DEFAULT) for i, found in enumerate(reaches)
+    ]
     lower, upper = zip(*pairs, strict=True)
     return Bought(lower, upper, account, _notes(account, [i for i in range(d) if not reaches[i]]))
 
