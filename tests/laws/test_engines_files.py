@@ -123,10 +123,13 @@ def test_any_cut_gives_the_same_integers(tmp_path_factory, kind, seed, n, nan, t
     st.integers(0, 1000),
     st.sampled_from(["center", "drop"]),
 )
+@example(list(range(10)) * 6, 2, 1, "drop")
+@example(list(range(10)) * 6, 1, 2, "center")
 def test_groups_keep_the_rows_that_they_keep_in_memory(tmp_path_factory, labels, most, seed, nan):
     box = type(BOX)(BOX.lower, BOX.upper, nan)
     # Twins: whichever of them is kept, the sums are the same.
     rows = np.repeat(blobs(50, seed)[:30], 2, axis=0)
+    rows[::3, 1] = np.nan
     array = ArrayRows(rows, groups=np.array(labels), max_rows_per_group=most)
     with tiny():
         path = written("parquet", tmp_path_factory.mktemp("cut"), seed, rows, labels)
