@@ -99,6 +99,8 @@ def test_groups_that_lie_in_many_pieces_give_the_same_bits(method, most, kind, t
 )
 @example("parquet", 0, 59, "center", 1)
 @example("csv", 1, 59, "drop", 2)
+@example("csv", 1, 59, "center", 1)
+@example("csv", 5, 40, "center", 3)
 @example("npy", 2, 59, "center", 3)
 @example("npy", 3, 59, "drop", 1)
 @example("folder", 4, 59, "center", 2)
