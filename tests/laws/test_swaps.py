@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
@@ -146,6 +146,8 @@ def test_opposite_ends_of_the_ball_reach_the_declared_sensitivity(axis):
 
 
 @given(problems())
+@example(([[REACH] * 3], [[0] * 3], [[0] * 3], 0))
+@example(([[0] * 3], [[REACH] * 3], [[0] * 3], 0))
 @settings(max_examples=100, deadline=None)
 def test_points_outside_the_ball_widen_the_sensitivity(problem):
     """Candidates are clipped to the box alone: what a row can lose to a corner is more."""
