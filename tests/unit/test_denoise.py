@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.ndimage import maximum_filter
 
 from sfumato.synopsis import denoise
 from sfumato.synopsis.denoise import denoise_grid, denoise_leaves
@@ -35,6 +36,22 @@ def test_a_clump_is_kept_where_an_isolated_maximum_is_not():
     found = denoise_grid(noisy.ravel(), 30, 2, 1.0).reshape(30, 30)
     assert (found[5:8, 5:8] > 5).all()
     assert found[20, 20] < 2
+
+
+def test_hardly_any_weight_is_found_far_from_all_rows():
+    """A little of it far away draws a centre there, and two clusters share another."""
+    far, kept = [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        truth = np.zeros((21, 21))
+        for x, y in rng.integers(2, 12, (12, 2)):
+            truth[x - 1 : x + 2, y - 1 : y + 2] += rng.multinomial(150, [1 / 9] * 9).reshape(3, 3)
+        noisy = truth + rng.laplace(0, 1.8, truth.shape)
+        found = denoise_grid(noisy.ravel(), 21, 2, 1.8).reshape(truth.shape)
+        far.append(found[maximum_filter(truth, 7) == 0].sum())
+        kept.append(found.sum() / truth.sum())
+    assert np.count_nonzero(far) <= 6
+    assert min(kept) > 0.95
 
 
 def test_thin_weight_is_found_in_boxes():
