@@ -61,9 +61,29 @@ def test_steps_of_noise_are_shrunk_and_clear_ones_are_not():
     truth[:5] = 10
     variances = np.linspace(0.5, 2, 40)
     noisy = truth + rng.normal(size=truth.shape) * np.sqrt(variances)[:, None]
-    for shrunk in (towards_zero(noisy, variances), towards_each_other(noisy, variances)):
+    pooled = towards_each_other(noisy, variances, rng.normal(size=truth.shape))
+    for shrunk in (towards_zero(noisy, variances), pooled):
         np.testing.assert_allclose(shrunk[:5], noisy[:5], atol=4)
         assert np.square(shrunk - truth).sum() < 0.35 * np.square(noisy - truth).sum()
+
+
+def test_columns_in_which_centres_hardly_differ_are_shrunk_by_themselves():
+    rng = np.random.default_rng(2)
+    width = np.repeat([0.01, 1.0, 3.0], 40)
+    centers, truth = rng.normal(size=(2, 10, 120)) * width
+    noisy = truth + rng.normal(size=truth.shape)
+
+    def lost(centers):
+        shrunk = towards_each_other(noisy, np.ones(10), centers)
+        return np.square(shrunk - truth).sum() / np.square(noisy - truth).sum()
+
+    # As one prior does, where the centres say nothing: all columns are equally wide.
+    alone = lost(rng.normal(size=centers.shape))
+    assert lost(centers) < 0.55 < 0.6 < alone
+    # Too few coordinates for more than one prior.
+    few = towards_each_other(noisy[:, :19], np.ones(10), centers[:, :19])
+    again = towards_each_other(noisy[:, :19], np.ones(10), centers[:, 18::-1])
+    np.testing.assert_allclose(few, again)
 
 
 def test_james_and_stein():

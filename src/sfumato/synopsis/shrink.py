@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.box import Floats
+from sfumato.box import Floats, Ints
 from sfumato.synopsis.prior import values_behind
+
+# Kinds of columns that have a prior each, and coordinates that it takes to fit one.
+_KINDS = 3
+_COORDINATES = 100
 
 
 def towards_zero(shifts: Floats, variances: Floats) -> Floats:
@@ -20,10 +24,19 @@ def towards_zero(shifts: Floats, variances: Floats) -> Floats:
     return shrunk
 
 
-def towards_each_other(shifts: Floats, variances: Floats) -> Floats:
-    """Shrink all coordinates of all steps by one prior fitted to them: see `values_behind`."""
-    stds = np.repeat(np.sqrt(variances), shifts.shape[1])
-    return values_behind(shifts.ravel(), stds).reshape(shifts.shape)
+def towards_each_other(shifts: Floats, variances: Floats, centers: Floats | Ints) -> Floats:
+    """Shrink all coordinates of all steps by priors fitted to them: see `values_behind`.
+
+    Columns in which the centres are about equally far apart share one: where they hardly differ,
+    as at the border of pictures, steps are short too.
+    """
+    stds = np.broadcast_to(np.sqrt(variances)[:, None], shifts.shape)
+    kinds = min(max(shifts.size // _COORDINATES, 1), _KINDS)
+    shrunk = np.empty_like(shifts)
+    for columns in np.array_split(centers.std(axis=0).argsort(kind="stable"), kinds):
+        own = values_behind(shifts[:, columns].ravel(), stds[:, columns].ravel())
+        shrunk[:, columns] = own.reshape(len(shifts), -1)
+    return shrunk
 
 
 def shortened(shifts: Floats, longest: Floats | float = 1.0) -> Floats:

@@ -33,7 +33,7 @@ _MEAN_NOISE = 0.3
 
 # What a pure tree is given of ε, in more columns with few and with many clusters.
 TREE_MIDDLE = 0.22
-TREE_FEW = 0.12
+TREE_FEW = 0.07
 TREE_MANY = 0.25
 
 _SPAN = 0.03

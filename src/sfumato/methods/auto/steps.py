@@ -54,7 +54,10 @@ def refine(
     rows = np.maximum(sizes.values, 2 * sizes.noise_std)
     shifts = totals.sums.values / rows[:, None]
     stds = totals.sums.noise_std * np.array(lengths) / max(lengths) / rows
-    shifts = (towards_each_other if shrink == "pooled" else towards_zero)(shifts, stds**2)
+    if shrink == "pooled":
+        shifts = towards_each_other(shifts, stds**2, cells.centers)
+    else:
+        shifts = towards_zero(shifts, stds**2)
     moved = cells.centers + shortened(shifts, np.array(lengths, dtype=np.float64))
     return Moved(np.clip(moved, -REACH, REACH), sizes.values)
 
