@@ -54,7 +54,8 @@ class Auto:
         task, d = _bounded(task), task.n_features
         if d <= LOW or guard.is_tiny(task):
             return Caps(pure=task.epsilon)
-        return caps_of(task, exact(tree_part(d, task.k)), _STEPS[d <= MIDDLE])
+        tree = exact(tree_part(d, task.k, pure=False))
+        return caps_of(task, tree, _STEPS[d <= MIDDLE])
 
     def __call__(
         self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator

@@ -31,9 +31,9 @@ FIND_RADIUS = 12
 # Deviation of a coordinate of the mean, in half widths, up to which it is worth its price.
 _MEAN_NOISE = 0.3
 
-# What a pure tree is given of ε, in more columns with few and with many clusters.
+# What a tree is given of ε, in more columns with few clusters (if steps are pure, or not) and many.
 TREE_MIDDLE = 0.22
-TREE_FEW = 0.07
+TREE_FEW = {True: 0.12, False: 0.08}
 TREE_MANY = 0.25
 
 _SPAN = 0.03
@@ -81,11 +81,11 @@ class Route:
         return rest if last and not self.steps.pure else take(rest, exact(amount))
 
 
-def tree_part(n_features: int, k: int) -> float:
-    """The part of ε, after the count, that a tree is given."""
+def tree_part(n_features: int, k: int, *, pure: bool) -> float:
+    """The part of ε, after the count, that a tree is given, beside pure or Gaussian steps."""
     if n_features <= MIDDLE:
         return TREE_MIDDLE
-    return TREE_MANY if k >= MANY else TREE_FEW
+    return TREE_MANY if k >= MANY else TREE_FEW[pure]
 
 
 def step_error(steps: Steps, n_features: int, k: int, n: float) -> float:
@@ -100,7 +100,8 @@ def _pure_parts(wallet: Wallet, least: float) -> tuple[float, float]:
     task, epsilon = wallet.task, wallet.epsilon
     part = min(max(_RADIUS_ROWS / (wallet.n * epsilon), least), 0.2)
     if wallet.currency == "pure":
-        return tree_part(task.n_features, task.k) * epsilon, part * epsilon / 2
+        tree = tree_part(task.n_features, task.k, pure=True)
+        return tree * epsilon, part * epsilon / 2
     # Caps are fixed before the rows are counted: what radii don't need goes to the tree.
     left = float(wallet.rest("pure").amount)
     radii = min(part * epsilon, 0.4 * left)
