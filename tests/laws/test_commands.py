@@ -1,0 +1,94 @@
+"""Laws of the command line: given the same answers, a command prints and writes the same.
+
+On any other file with the same columns; on a neighbour it also loses no more than was charged.
+"""
+
+import numpy as np
+import pytest
+
+from tests.e2e.cli import run
+from tests.laws.harness import BUDGETS
+from tests.laws.test_estimator import GROUPED, LABELS, NEIGHBOURS, ROWS, STRANGERS
+from tests.laws.watching import Watcher, check_alike, check_losses
+
+GIVEN = ("--bounds", "a=0,1", "--bounds", "b=-3,3")
+BOUGHT = ("--bounds", "private", "--columns", "a,b")
+BOUNDS = pytest.mark.parametrize("bounds", [GIVEN, BOUGHT], ids=["given", "bought"])
+FIT = ("fit", "-k", 3, "-o", "model.json", "--random-state", 1)
+
+
+def table(rows, labels=None):
+    """The text of a table with a header; cells that are not numbers are left empty."""
+    cells = [[repr(float(x)) if np.isfinite(x) else "" for x in row] for row in rows]
+    if labels is None:
+        lines = [["a", "b"], *cells]
+    else:
+        named = zip(cells, labels, strict=True)
+        lines = [["a", "b", "id"], *([*row, f"p{label}"] for row, label in named)]
+    return "".join(",".join(line) + "\n" for line in lines)
+
+
+@pytest.fixture
+def check(monkeypatch, capsys, caplog, tmp_path):
+    """Run a command, run it again on the same answers, and compare all that it left."""
+    monkeypatch.setenv("COLUMNS", "100")
+    watch = Watcher(monkeypatch, capsys, caplog)
+
+    def check(words, data, others, *, budget="pure", neighbours=True):
+        epsilon, delta = BUDGETS[budget]
+        spend = ["--epsilon", float(epsilon), *(["--delta", float(delta)] if delta else [])]
+
+        def called(text):
+            # A folder of its own, so that names of files are the same.
+            folder = tmp_path / f"run {len(list(tmp_path.iterdir()))}"
+            folder.mkdir()
+            monkeypatch.chdir(folder)
+            (folder / "data.csv").write_text(text)
+            result = run(words[0], "data.csv", *spend, *words[1:])
+            assert result.exit_code == 0, result.output
+            written = {p.name: p.read_bytes() for p in folder.iterdir() if p.name != "data.csv"}
+            return {"stdout": result.stdout, "stderr": result.stderr, "written": written}
+
+        one = watch(called, table(*data))
+        assert one.left["stdout"]
+        for other in others:
+            again = watch(called, table(*other), replay=one)
+            check_alike(one, again)
+            if neighbours:
+                check_losses(one, again, epsilon=epsilon, delta=delta)
+
+    return check
+
+
+def check_both(check, words, budget="pure"):
+    """Neighbours lose what was charged; of strangers nothing leaves either."""
+    check(words, (ROWS,), [(rows,) for rows in NEIGHBOURS.values()], budget=budget)
+    strangers = [(rows,) for rows in STRANGERS.values()]
+    check(words, (ROWS,), strangers, budget=budget, neighbours=False)
+
+
+@BOUNDS
+@pytest.mark.parametrize("shown", [(), ("--json",)], ids=["text", "json"])
+@pytest.mark.parametrize("budget", ["pure", "approximate"])
+def test_fit_prints_and_writes_the_answers_alone(check, bounds, shown, budget):
+    check_both(check, (*FIT, *bounds, *shown), budget)
+
+
+@pytest.mark.parametrize("method", ["dplloyd", "gkm", "hybrid", "balcan", "maxcover"])
+def test_fit_by_other_methods(check, method):
+    check_both(check, (*FIT, *GIVEN, "--method", method, "--nan", "drop"), "approximate")
+
+
+@BOUNDS
+@pytest.mark.parametrize("shown", [(), ("--json",)], ids=["text", "json"])
+def test_fit_of_groups(check, bounds, shown):
+    columns = () if bounds is BOUGHT else ("--columns", "a,b")
+    words = (*FIT, *bounds, *columns, "--groups", "id", "--max-rows-per-group", 4, *shown)
+    check(words, (ROWS, LABELS), GROUPED.values())
+    others = [(ROWS, np.zeros(len(ROWS), dtype=int)), (ROWS[:3], LABELS[:3])]
+    check(words, (ROWS, LABELS), others, neighbours=False)
+
+
+@pytest.mark.parametrize("shown", [(), ("--json",)], ids=["text", "json"])
+def test_bounds_prints_and_writes_the_answers_alone(check, shown):
+    check_both(check, ("bounds", "--columns", "a,b", "-o", "bounds.json", *shown))
