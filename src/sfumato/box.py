@@ -157,6 +157,12 @@ def _check_bounds(column: int, low: float, high: float) -> None:
         )
 
 
+def columns_in(bounds: Any) -> int | None:  # noqa: ANN401
+    """How many columns bounds declare; None if they are the same for all."""
+    sides = bounds if isinstance(bounds, list | tuple | np.ndarray) else ()
+    return next((len(side) for side in sides if hasattr(side, "__len__")), None)
+
+
 def _as_pair(bounds: Any) -> tuple[Any, Any]:  # noqa: ANN401
     if bounds is None:
         raise ValueError(

@@ -225,7 +225,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         self.n_features_in_ = opened.n_features
         if is_elsewhere(X):
             self.__dict__.pop("feature_names_in_", None)
-            if (names := names_of(X, groups)) is not None:
+            if (names := names_of(X, groups, opened.n_features)) is not None:
                 self.feature_names_in_ = np.array(names, dtype=object)
         elif not isinstance(X, Curator):
             validate_data(self, split_groups(X, groups)[0], skip_check_array=True)

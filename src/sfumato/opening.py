@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato.bounds import DEFAULT, SLICE, buy_bounds
-from sfumato.box import Box, NanPolicy
+from sfumato.box import Box, NanPolicy, columns_in
 from sfumato.budget import Account, Ledger
 from sfumato.curator.bounds import Survey
 from sfumato.curator.curator import Curator
@@ -91,7 +91,7 @@ def open_rows(
             raise ValueError("a Curator has its bounds already: leave bounds='private' out")
         return Bounded(X, ledger.total[0])
     most = check_whole(max_rows_per_group, "max_rows_per_group")
-    rows = rows_of(X, groups=groups, max_rows_per_group=most)
+    rows = rows_of(X, groups=groups, max_rows_per_group=most, width=columns_in(bounds))
     if is_private(bounds):
         Box.of(DEFAULT, rows.n_features, nan)
         return Unbounded(rows, nan, ledger)

@@ -16,6 +16,13 @@ def fit(data, *words, k=2, epsilon=5, output="model.json"):
     return run("fit", data, "-k", k, "--epsilon", epsilon, "-o", output, *words)
 
 
+def header(data):
+    """What a file of the fixture is declared to be."""
+    if not str(data).endswith((".csv", ".csv.gz", ".tsv")):
+        return ()
+    return ("--no-header", "--columns", 2) if str(data).startswith("bare") else ("--header",)
+
+
 BOUNDS = ("--bounds", "0,100", "--bounds", "hours=0,80")
 
 

@@ -58,7 +58,8 @@ def test_predict_writes_one_label_per_row(people, here):
     del model.feature_names_in_
     expected = model.predict(people)
     for data in ("people.csv", "people.csv.gz", "people.npy", "bare.csv", "visits.csv"):
-        shown = run("predict", "model.json", data, "-o", "labels.csv", "--json")
+        words = ("--no-header",) if data == "bare.csv" else ()
+        shown = run("predict", "model.json", data, "-o", "labels.csv", "--json", *words)
         told = json.loads(shown.stdout)
         assert told == {"written_to": "labels.csv", "rows": 1000, "rows_with_missing_cells": 0}
         header, *labels = (here / "labels.csv").read_text().splitlines()
@@ -76,8 +77,9 @@ def test_predict_matches_columns_by_name(people, here):
     assert a != b
     (here / "other.csv").write_text("years,hours\n25,10\n")
     before = files(here)
-    refused = run("predict", "model.json", "other.csv", "-o", "new_labels.csv")
-    assert_refused(refused, "lacks columns", "age", "--columns")
+    words = ("predict", "model.json", "other.csv", "-o", "new_labels.csv")
+    assert_refused(run(*words), "There is no 'age' in it", "--columns")
+    assert_refused(run(*words, "--header"), "lacks columns", "age", "--columns")
     assert files(here) == before
     renamed = ("--columns", "years,hours")
     assert run("predict", "model.json", "other.csv", "-o", "l.csv", *renamed).exit_code == 0
@@ -93,7 +95,11 @@ def test_predict_matches_columns_by_name(people, here):
         (["torn.json", "people.csv", "-o", "l.csv"], "damaged"),
         (["model.json", "people.csv", "-o", "people.csv"], "is an input"),
         (["model.json", "people.csv", "-o", "model.json"], "is an input"),
-        (["model.json", "wide.csv", "-o", "l.csv"], "fitted on 2 columns, wide.csv has 3"),
+        (
+            ["model.json", "wide.csv", "-o", "l.csv", "--no-header", "--columns", "3"],
+            "fitted on 2 columns, wide.csv has 3",
+        ),
+        (["model.json", "wide.csv", "-o", "l.csv"], "--no-header"),
         (["model.json", "people.csv"], "--output"),
     ],
 )

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import sfumato
-from tests.e2e.cli import assert_refused, files, fit, run
+from tests.e2e.cli import assert_refused, files, fit, header, run
 
 # So large a budget that the noise cannot matter.
 PLENTY = 10_000
 
 
 def test_bounds_are_printed_with_their_receipt(people):
-    shown = run("bounds", "people.csv", "--epsilon", PLENTY)
+    shown = run("bounds", "people.csv", "--epsilon", PLENTY, "--header")
     assert (shown.exit_code, shown.stderr) == (0, "")
     for words in ("Private bounds of people.csv", "age", "hours", "half octaves", "total, pure"):
         assert words in shown.stdout
@@ -23,7 +23,8 @@ def test_bounds_are_printed_with_their_receipt(people):
 
 @pytest.mark.parametrize("data", ["people.csv", "people.csv.gz", "people.npy", "bare.csv"])
 def test_bounds_go_into_a_fit(people, here, data):
-    told = json.loads(run("bounds", data, "--epsilon", PLENTY, "-o", "b.json", "--json").stdout)
+    words = ("--epsilon", PLENTY, "-o", "b.json", "--json", *header(data))
+    told = json.loads(run("bounds", data, *words).stdout)
     assert json.loads((here / "b.json").read_text()) == told["bounds"]
     assert list(told["bounds"]) == (["age", "hours"] if "people.csv" in data else ["0", "1"])
     lower, upper = np.array(list(told["bounds"].values())).T
@@ -31,12 +32,14 @@ def test_bounds_go_into_a_fit(people, here, data):
     assert (upper > np.quantile(people, 0.98, axis=0)).all()
     assert (upper - lower < 1.5 * np.ptp(people, axis=0)).all()
     assert told["receipt"]["guarantee"]["epsilon"] == str(PLENTY)
-    assert fit(data, "--bounds-file", "b.json").exit_code == 0
+    # The bounds name the columns, or say how many there are.
+    words = ("--no-header",) if data == "bare.csv" else ()
+    assert fit(data, "--bounds-file", "b.json", *words).exit_code == 0
     assert sfumato.load("model.json").box_.lower == tuple(lower)
 
 
 def test_fit_buys_bounds_on_the_way(people):
-    words = ("--bounds", "private", "--method", "dplloyd", "--random-state", 0)
+    words = ("--bounds", "private", "--method", "dplloyd", "--random-state", 0, "--header")
     shown = fit("people.csv", *words, epsilon=PLENTY)
     assert (shown.exit_code, shown.stderr) == (0, "")
     for words in ("histograms", f"Promise: ε = {PLENTY}.", "bounds bought with ε 2500"):
@@ -58,10 +61,12 @@ def test_columns_and_groups(people):
 
 def test_a_thousand_rows_and_little_budget_are_no_error(people):
     for _ in range(3):
-        told = json.loads(run("bounds", "people.csv", "--epsilon", 0.001, "--json").stdout)
+        told = json.loads(
+            run("bounds", "people.csv", "--epsilon", 0.001, "--json", "--header").stdout
+        )
         for low, high in told["bounds"].values():
             assert low < high
-        assert fit("people.csv", "--bounds", "private", epsilon=0.01).exit_code == 0
+        assert fit("people.csv", "--bounds", "private", "--header", epsilon=0.01).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -70,10 +75,12 @@ def test_a_thousand_rows_and_little_budget_are_no_error(people):
         (["people.csv"], "--epsilon"),
         (["people.csv", "--epsilon", 0], "epsilon must be"),
         (["gone.csv", "--epsilon", 1], "no such file"),
-        (["visits.csv", "--epsilon", 1], "cells that are not numbers"),
+        (["visits.csv", "--epsilon", 1], "does the first line of visits.csv name the columns"),
+        (["visits.csv", "--epsilon", 1, "--header"], "cells that are not numbers"),
+        (["bare.csv", "--epsilon", 1, "--no-header"], "--columns N"),
         (["people.csv", "--epsilon", 1, "-o", "people.csv"], "is an input"),
         (["people.csv", "--epsilon", 1, "--max-rows-per-group", 2], "needs --groups"),
-        (["people.csv", "--epsilon", 1, "--columns", "age,size"], "no column 'size'"),
+        (["people.csv", "--epsilon", 1, "--columns", "age,size"], "no 'size'"),
     ],
 )
 def test_bounds_refuses_and_writes_nothing(people, here, words, said):
@@ -91,5 +98,5 @@ def test_bounds_refuses_and_writes_nothing(people, here, words, said):
 )
 def test_private_stands_alone(people, here, words):
     before = files(here)
-    assert_refused(fit("people.csv", *words), "stands alone")
+    assert_refused(fit("people.csv", "--header", *words), "stands alone")
     assert files(here) == before

@@ -60,7 +60,8 @@ def test_many_files_are_one_table(parts, here, how):
     [
         (["parts/*.csv"], "no file matches parts/*.csv"),
         (["parts/part-0.parquet", "parts"], "part-0.parquet was given twice"),
-        (["parts", "bare.csv"], "bare.csv has other columns than"),
+        (["parts", "bare.csv"], "does the first line of bare.csv name the columns"),
+        (["parts", "people.npy"], "people.npy has other columns than"),
         (["file:///nowhere/at/all.parquet"], "no such file: file:///nowhere/at/all.parquet"),
         (["file:///*/rows.parquet"], "only the last part may be a pattern"),
         (["nothing://here/rows.parquet"], "nothing://here/rows.parquet is no address"),
@@ -90,10 +91,9 @@ def test_every_engine_is_opened_with_what_was_asked_and_closed(people, monkeypat
     heard = []
 
     @contextmanager
-    def open_files(paths, **asked):
-        heard.append((paths, asked))
+    def open_files(file, **asked):
+        heard.append((file, asked))
         groups, most = asked["groups"], asked["max_rows_per_group"]
-        file = files.TableFile(tuple(paths), asked["columns"], asked["header"])
         yield open_file(file, groups=groups, max_rows_per_group=most)
         heard.append("closed")
 
@@ -106,15 +106,14 @@ def test_every_engine_is_opened_with_what_was_asked_and_closed(people, monkeypat
     told = json.loads(fit("visits.csv", *BOUNDS, *words, *cluster, "--json").stdout)
     assert told["feature_names"] == NAMES
     assert told["receipt"]["guarantee"]["neighbours"] == "one group of at most 4 rows"
+    file = files.TableFile(("visits.csv",), ("age", "hours"), header=True, names=("hours",))
     asked = {
-        "columns": ("age", "hours"),
         "groups": "id",
         "max_rows_per_group": 4,
         "workers": 2,
         "scheduler": "tcp://here:1",
-        "header": True,
     }
-    assert heard == [(["visits.csv"], asked), "closed"]
+    assert heard == [(file, asked), "closed"]
 
 
 # Reads for as long as a test may take, so that it is certainly interrupted while it reads.

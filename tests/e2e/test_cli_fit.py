@@ -8,7 +8,7 @@ import pytest
 import sfumato
 from sfumato.budget import Overspent
 from sfumato.methods import METHODS
-from tests.e2e.cli import BOUNDS, assert_refused, files, fit, run
+from tests.e2e.cli import BOUNDS, assert_refused, files, fit, header, run
 
 NAMES = ["age", "hours"]
 
@@ -41,7 +41,7 @@ def test_fit_publishes_no_exact_number_of_rows(people):
 
 @pytest.mark.parametrize("data", ["people.csv", "people.csv.gz", "people.npy", "bare.csv"])
 def test_fit_json_is_the_model_and_the_path(people, data):
-    told = json.loads(fit(data, *_bounds(data), "--json").stdout)
+    told = json.loads(fit(data, *_bounds(data), "--json", *header(data)).stdout)
     assert told.pop("written_to") == "model.json"
     with open("model.json", encoding="utf-8") as file:
         saved = json.load(file)
@@ -81,8 +81,38 @@ def test_fit_parquet(people):
 )
 def test_bounds_from_a_file(people, here, bounds):
     (here / "bounds.json").write_text(json.dumps(bounds))
-    told = json.loads(fit("people.csv", "--bounds-file", "bounds.json", "--json").stdout)
+    words = ("--bounds-file", "bounds.json", "--json", "--header")
+    told = json.loads(fit("people.csv", *words).stdout)
     assert told["bounds"] == {"lower": [0, 0], "upper": [100, 80]}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--bounds", "0=0,100", "--bounds", "1=0,80"),
+        ("--bounds-file", "bounds.json"),
+        ("--columns", "2", *BOUNDS[:2]),
+        ("--columns", "0,1", *BOUNDS[:2]),
+        ("--columns", "2", *BOUNDS[:2], "--sep", ","),
+    ],
+)
+def test_without_a_header_columns_are_declared(people, here, words):
+    (here / "bounds.json").write_text("[0, [100, 80]]")
+    told = json.loads(fit("bare.csv", "--no-header", *words, "--json").stdout)
+    assert told["feature_names"] is None
+    assert len(told["bounds"]["lower"]) == 2
+
+
+def test_other_separators_are_declared(people, here):
+    lines = (here / "bare.csv").read_text().replace(",", ";")
+    (here / "bare.csv").write_text("1,5\n" + lines)
+    bounds = ("--bounds", "0=0,100", "--bounds", "1=0,80")
+    refused = fit("bare.csv", "--no-header", "--sep", ";", *bounds)
+    assert_refused(refused, "the first at line 1")
+    told = fit("bare.csv", "--no-header", "--sep", ";", *bounds, "--on-bad-row", "policy", "--json")
+    assert sum(json.loads(told.stdout)["cluster_sizes"]) == pytest.approx(1000, abs=50)
+    (here / "tabs.csv").write_text("age\thours\n1\t2\n")
+    assert fit("tabs.csv", *BOUNDS, "--sep", "tab").exit_code == 0
 
 
 def test_every_option_reaches_the_model(people):
@@ -123,24 +153,28 @@ def test_the_default_method_is_the_estimators():
     ("words", "said"),
     [
         (["gone.csv", "--bounds", "0,1"], "no such file: gone.csv"),
-        ([".", "--bounds", "0,1"], "has other columns than"),
-        (["people.csv"], "bounds are required"),
-        (["people.csv", "--bounds", "0"], "two numbers LOW,HIGH"),
-        (["people.csv", "--bounds", "0,1,2"], "two numbers LOW,HIGH"),
-        (["people.csv", "--bounds", "a,b"], "two numbers LOW,HIGH"),
-        (["people.csv", "--bounds", "5,5"], "the lower one first, got 5,5"),
-        (["people.csv", "--bounds", "0,inf"], "finite"),
-        (["people.csv", "--bounds", "0,1", "--bounds", "0,2"], "given twice"),
+        ([".", "--header", "--bounds", "0,1"], "has other columns than"),
+        (["people.csv", "--header"], "bounds are required"),
+        (["people.csv", "--header", "--bounds", "0"], "two numbers LOW,HIGH"),
+        (["people.csv", "--header", "--bounds", "0,1,2"], "two numbers LOW,HIGH"),
+        (["people.csv", "--header", "--bounds", "a,b"], "two numbers LOW,HIGH"),
+        (["people.csv", "--header", "--bounds", "5,5"], "the lower one first, got 5,5"),
+        (["people.csv", "--header", "--bounds", "0,inf"], "finite"),
+        (["people.csv", "--header", "--bounds", "0,1", "--bounds", "0,2"], "given twice"),
+        (["people.csv", "--bounds", "0,1"], "does the first line of people.csv name the columns"),
+        (["bare.csv", "--no-header", "--bounds", "0,1"], "--columns N"),
+        (["people.csv", *BOUNDS, "--sep", "ab"], "a separator is one character"),
         (["people.csv", "--bounds", "age=0,1"], "no bounds for column hours"),
-        (["people.csv", "--bounds", "ages=0,1"], "no column 'ages'; the columns are age, hours"),
+        (["people.csv", "--bounds", "ages=0,1"], "There is no 'ages' in it"),
+        (["people.csv", "--header", "--bounds", "ages=0,1"], "the columns are age, hours"),
         (["people.csv", *BOUNDS, "--bounds", "hours=1,2"], "'hours' is given twice"),
         (["people.csv", "--bounds-file", "gone.json"], "No such file"),
         (["people.csv", "--bounds-file", "people.csv"], "not JSON"),
         (["people.csv", *BOUNDS, "--bounds-file", "people.csv"], "not from both"),
-        (["people.csv", *BOUNDS, "--columns", "age,town"], "no column 'town'"),
+        (["people.csv", *BOUNDS, "--columns", "age,town"], "no 'town' in it"),
         (["people.csv", *BOUNDS, "--columns", "age"], "not among the features"),
         (["people.csv", *BOUNDS, "--columns", "age,"], "--columns must be"),
-        (["people.csv", *BOUNDS, "--groups", "id"], "no column 'id'"),
+        (["people.csv", *BOUNDS, "--groups", "id"], "no 'id' in it"),
         (["people.csv", *BOUNDS, "--max-rows-per-group", "2"], "needs --groups"),
         (["people.csv", *BOUNDS, "--groups", "age", "--max-rows-per-group", "0"], "at least 1"),
         (["people.csv", *BOUNDS, "--method", "magic"], f"one of {', '.join(METHODS)}, got 'magic'"),
@@ -163,7 +197,7 @@ def test_the_default_method_is_the_estimators():
         (["people.csv", *BOUNDS, "-o", "/dev/null"], "no regular file"),
         (["people.csv", *BOUNDS, "--no-such-option"], "--no-such-option"),
         (["people.csv", "bare.csv", *BOUNDS], "bare.csv"),
-        (["bare.csv", "--bounds", "age=0,100"], "the columns have no names"),
+        (["bare.csv", "--no-header", "--bounds", "age=0,100"], "the columns have no names"),
     ],
 )
 def test_fit_refuses_and_writes_nothing(people, here, words, said):
@@ -238,7 +272,7 @@ def test_a_bug_is_not_dressed_up(people, monkeypatch):
 
 def test_an_old_model_survives_a_failed_fit(people, here):
     (here / "model.json").write_text("old")
-    assert_refused(fit("people.csv", "--bounds", "1,0"))
+    assert_refused(fit("people.csv", "--header", "--bounds", "1,0"))
     assert (here / "model.json").read_text() == "old"
 
 
@@ -247,7 +281,7 @@ def test_wide_tables_fit_the_terminal(here, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
     names = [f"a rather long [bold]name[/bold] :smile: {i}" for i in range(50)]
     (here / "wide.csv").write_text(",".join(names) + "\n" + ",".join("1" * 50) + "\n")
-    shown = fit("wide.csv", "--bounds", "0,1000000", k=60)
+    shown = fit("wide.csv", "--header", "--bounds", "0,1000000", k=60)
     assert shown.exit_code == 0
     assert max(map(len, shown.stdout.splitlines())) <= width
     assert "… and 20 more centres and" in shown.stdout

@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.curator.randomizer import Randomizer
 from sfumato.engines import carrying, delimited, tables
-from tests.e2e.cli import BOUNDS, assert_refused, files, run
+from tests.e2e.cli import BOUNDS, assert_refused, files, header, run
 
 # So little noise that a report is its row, up to a few lattice steps of 100 / 65534.
 EXACT = 1e6
@@ -64,10 +64,12 @@ def table_of_clamped():
 @pytest.mark.parametrize("target", ["out.csv", "out.csv.gz", "out.tsv", "out.parquet"])
 def test_from_every_format_to_every_format(people, source, target):
     bounds = ("--bounds", "0,100", "--bounds", "1=0,80")
-    assert perturb(source, output=target, bounds=bounds).exit_code == 0
-    again = run("perturb", target, "--epsilon", EXACT, *bounds, "-o", "back.csv")
-    assert again.exit_code == 0, again.stderr
+    first = perturb(source, *header(source), output=target, bounds=bounds)
+    assert first.exit_code == 0, first.stderr
     named = "people.csv" in source or target == "out.parquet"
+    words = ("--header",) if named else ("--no-header", "--columns", 2)
+    again = run("perturb", target, "--epsilon", EXACT, *bounds, "-o", "back.csv", *words)
+    assert again.exit_code == 0, again.stderr
     np.testing.assert_allclose(
         np.loadtxt("back.csv", delimiter=",", skiprows=int(named)), people.clip(LOW, HIGH), **CLOSE
     )
@@ -112,9 +114,7 @@ def test_names_and_texts_with_delimiters_survive(here):
 
 def test_semicolons_stay_semicolons(here):
     (here / "in.csv").write_text("a;b\n1;2\n3;4\n")
-    assert (
-        run("perturb", "in.csv", "--epsilon", 9, "--bounds", "0,10", "-o", "o.csv").exit_code == 0
-    )
+    assert perturb("in.csv", "--header", bounds=("--bounds", "0,10"), output="o.csv").exit_code == 0
     assert (here / "o.csv").read_text().startswith("a;b\n")
 
 
@@ -182,9 +182,8 @@ def test_json(people):
 def test_a_table_without_rows_stays_one(here):
     (here / "in.csv").write_text("a,b\n")
     for target in ("o.csv", "o.parquet"):
-        assert (
-            run("perturb", "in.csv", "--epsilon", 1, "--bounds", "0,1", "-o", target).exit_code == 0
-        )
+        bounds = ("--bounds", "0,1")
+        assert perturb("in.csv", "--header", bounds=bounds, output=target).exit_code == 0
     assert (here / "o.csv").read_text() == "a,b\n"
     assert pq.read_table("o.parquet").schema.names == ["a", "b"]
 
@@ -302,7 +301,7 @@ def test_progress_is_shown_on_a_terminal_only(people, monkeypatch):
 def test_bad_input_is_refused_before_anything_is_written(people, here, words, said):
     before = files(here)
     output = () if "-o" in words else ("-o", "noisy.csv")
-    assert_refused(run("perturb", "people.csv", *words, *output), said)
+    assert_refused(run("perturb", "people.csv", "--header", *words, *output), said)
     assert files(here) == before
 
 

@@ -21,8 +21,9 @@ from sfumato.curator.rulers import HalfOctaves, Histogram
 from sfumato.engines.array import ArrayRows
 from sfumato.engines.dask import files_on, open_dask
 from sfumato.engines.dask_engine import DaskEngine, deal
-from sfumato.engines.dask_tables import homes_of
+from sfumato.engines.dask_tables import home_of
 from sfumato.engines.files import layout_of, open_file
+from sfumato.engines.labels import key_of
 from sfumato.engines.parts import PartedRows, PartitionsMissing
 from sfumato.engines.progress import watch
 from sfumato.methods import METHODS
@@ -98,6 +99,7 @@ def test_labels_beside_an_array_and_in_files(dask_client, tmp_path):
 
 def test_pieces_of_a_text_file(dask_client, tmp_path, monkeypatch):
     monkeypatch.setattr("sfumato.engines.dask._LEAST_CELLS", 100)
+    monkeypatch.setattr("sfumato.engines.records._GRAIN", 1)
     path = tmp_path / "rows.csv"
     pd.DataFrame(ROWS, columns=["a", "b"]).to_csv(path, index=False)
     rows = files_on(dask_client, layout_of(path, columns=["b", "a"]))
@@ -362,23 +364,49 @@ def test_what_cannot_be_clustered_is_refused_before_any_row_is_read(data, groups
 
 
 ALIKE = {
-    "numbers": [1, 1.0, True, Decimal(1), np.int64(1), np.float32(1)],
-    "missing": [None, float("nan"), pd.NA, np.nan, pd.NaT],
+    "numbers": [1, 1.0, True, Decimal(1), np.int64(1), np.float32(1), "1", " 1.0 "],
+    "missing": [None, float("nan"), pd.NA, np.nan, pd.NaT, "", "null"],
     "texts": ["p7", np.str_("p7")],
+    "times": [np.datetime64("2024-05-06"), pd.Timestamp("2024-05-06"), "2024-05-06 00:00:00"],
     "others": [(1, 2), (1.0, 2)],
 }
 
 
 @pytest.mark.parametrize("labels", ALIKE.values(), ids=ALIKE.keys())
 def test_equal_labels_have_one_home(labels):
-    assert len(set(homes_of(pd.Series(labels, dtype=object), 1000))) == 1
+    assert len({home_of(key_of(label), 1000) for label in labels}) == 1
 
 
 HOMES = """
-import pandas as pd
-from sfumato.engines.dask_tables import homes_of
-print(homes_of(pd.Series([f"p{i}" for i in range(50)]), 7).tolist())
+from sfumato.engines.dask_tables import home_of
+print([home_of(f"p{i}", 7) for i in range(50)])
 """
+
+
+def test_partitions_of_unlike_types_hold_one_person(dask_client):
+    """Ids are whole in one partition, floating point in the next, text, times of two units."""
+    week = np.arange("2024-01-01", "2024-01-08", dtype="M8[D]")
+    pairs = [
+        (pd.array(range(7), dtype="int64"), [0.0, 1, 2, 3, 4, 5, 6]),
+        (pd.array([*range(6), None], dtype="Int64"), [0.0, 1, 2, 3, 4, 5, np.nan]),
+        (
+            pd.array([2**60 + i for i in range(7)], dtype="int64"),
+            [str(2**60 + i) for i in range(7)],
+        ),
+        (week.astype("M8[ns]"), week.astype("M8[s]")),
+        (["a", "", "NA", "b", "c", "d", "e"], ["a", None, np.nan, "b", "c", "d", "e"]),
+    ]
+    kernel = Counts(Grid(1, 2))
+    for one, other in pairs:
+        parts = [pd.DataFrame(ROWS[:7], columns=["a", "b"]).assign(who=x) for x in (one, other)]
+        frame = dd.from_map(lambda i, parts=parts: parts[i], [0, 1], meta=parts[0].iloc[:0])
+        groups = {"groups": "who", "max_rows_per_group": 1}
+        people = ArrayRows(ROWS[:14], groups=[*one, *other], max_rows_per_group=1)
+        expected = people.fold(BOX, kernel)
+        assert expected.sum() in (6, 7)
+        for client in (dask_client, None):
+            rows = open_dask(frame, **groups, client=client)
+            assert (rows.fold(BOX, kernel) == expected).all()
 
 
 def test_texts_have_one_home_in_every_process():

@@ -13,7 +13,7 @@ from sfumato.budget import Ledger
 from sfumato.curator.bounds import Survey
 from sfumato.curator.noise import ReplayedNoise
 from sfumato.curator.questions import Grid, Nearest, Totals
-from sfumato.engines import delimited, files, parts, pieces, tables, tasks
+from sfumato.engines import delimited, files, parts, pieces, records, tables, tasks
 from sfumato.engines.array import ArrayRows
 from sfumato.engines.files import TableFile, open_file
 from sfumato.engines.parts import PartedRows
@@ -35,6 +35,7 @@ def tiny():
         patch.setattr(tables, "_BLOCK_CELLS", 26)
         patch.setattr(tables, "_FEWEST", 1)
         patch.setattr(delimited, "_CHARACTERS", 100)
+        patch.setattr(records, "_GRAIN", 1)
         yield
 
 
@@ -66,7 +67,7 @@ kinds = pytest.mark.parametrize("kind", KINDS)
 def test_every_method_gives_the_same_bits(method, budget, kind, tmp_path):
     _, expected = run(curator_of(ROWS), method, budget=budget)
     with tiny():
-        rows = open_file(written(kind, tmp_path))
+        rows = open_file(written(kind, tmp_path), header=True)
         assert isinstance(rows, PartedRows)
         account, centers = run(curator_of(rows), method, budget=budget)
     np.testing.assert_array_equal(centers.points, expected.points)
@@ -110,7 +111,7 @@ def test_any_cut_gives_the_same_integers(tmp_path_factory, kind, seed, n, nan, t
     array = ArrayRows(rows)
     with tiny(), pytest.MonkeyPatch.context() as patch:
         patch.setenv("SFUMATO_THREADS", str(threads))
-        same = open_file(written(kind, tmp_path_factory.mktemp("cut"), seed, rows))
+        same = open_file(written(kind, tmp_path_factory.mktemp("cut"), seed, rows), header=True)
         for question in (Totals(Nearest(CENTERS)), Totals(Grid(5, 2)), Totals(Nearest(CENTERS), 9)):
             np.testing.assert_array_equal(same.fold(box, question), array.fold(box, question))
         blocks = zip(same.split(box, 7, seed), array.split(box, 7, seed), strict=True)
@@ -146,7 +147,7 @@ def test_private_bounds_are_the_same(kind, tmp_path):
         return buy_bounds(Survey(rows, ledger=Ledger(Fraction(1)), noise=ReplayedNoise(3)), 1)
 
     with tiny():
-        found = bought(open_file(written(kind, tmp_path)))
+        found = bought(open_file(written(kind, tmp_path), header=True))
     expected = bought(ROWS)
     assert (found.lower, found.upper) == (expected.lower, expected.upper)
 

@@ -11,16 +11,16 @@ MUTANTS = {
         "if True:",
         f"{DASK}::test_groups_are_gathered_in_one_partition",
     ),
-    "Dask gathers rows without a label by what stands in place of it": Mutant(
+    "Dask gathers rows by labels as they are": Mutant(
         "engines/dask_tables.py",
-        "if label is None or label != label:",
-        "if label is None:",
-        f"{DASK}::test_equal_labels_have_one_home",
+        "pandas.Series(keys_of(labels.tolist()), index=labels.index, dtype=object)",
+        "labels.astype(object)",
+        f"{DASK}::test_partitions_of_unlike_types_hold_one_person",
     ),
     "Dask gathers texts by a hash of its own in every process": Mutant(
         "engines/dask_tables.py",
-        'crc32(label.encode("utf-8", "surrogatepass")) % parts',
-        "hash(label) % parts",
+        "crc32(key.encode()) % parts",
+        "hash(key) % parts",
         f"{DASK}::test_texts_have_one_home_in_every_process",
     ),
     "Dask does not see futures inside of calls": Mutant(

@@ -96,20 +96,20 @@ MUTANTS = {
     ),
     "pieces of a text file overlap": Mutant(
         "engines/text.py",
-        "_Few(raw, span[1] - span[0])",
-        "_Few(raw, span[1] - span[0] + 1)",
+        "_Few(raw, stop - start)",
+        "_Few(raw, stop - start + 1)",
         CUT,
     ),
     "lines are cut in two": Mutant(
-        "engines/text.py",
-        "            starts.add(_end_of_line(raw))\n",
-        "            starts.add(start)\n",
-        CUT,
+        "engines/records.py",
+        "start = offset + int(ends[i]) + 1",
+        "start = offset + int(ends[i])",
+        f"{UNIT}::test_spans_begin_where_records_do_and_hold_every_byte",
     ),
-    "every piece of a text file skips a line": Mutant(
-        "engines/delimited.py",
-        "start=0 if span[0] else self.start",
-        "start=self.start",
+    "the last piece of a text file is left out": Mutant(
+        "engines/records.py",
+        "return [*pairwise(cuts), (cuts[-1], None)]",
+        "return [*pairwise(cuts)] or [(cuts[-1], None)]",
         CUT,
     ),
     "the last row group is left out": Mutant(

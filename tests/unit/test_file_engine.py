@@ -11,14 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.engines import file_engine, files, pieces
+from sfumato.engines import file_engine, files, pieces, records
 from sfumato.engines.array import ArrayRows
 from sfumato.engines.file_engine import FileEngine
 from sfumato.engines.files import TableFile, in_memory_bytes, is_path, layout_of, open_file
 from sfumato.engines.parts import PartedRows
 from sfumato.engines.pieces import pieces_of
+from sfumato.engines.records import spans_of
 from sfumato.engines.storage import Stored, stored
-from sfumato.engines.text import spans_of
 from tests.unit.cuts import write_csv, write_parquet
 from tests.unit.rows import BOX, VALUES, Totals, fold
 
@@ -29,6 +29,7 @@ EXPECTED = fold(VALUES)
 def out_of_core(monkeypatch):
     monkeypatch.setattr(files, "_IN_MEMORY", -1)
     monkeypatch.setattr(pieces, "_PIECE_CELLS", 90)
+    monkeypatch.setattr(records, "_GRAIN", 1)
 
 
 def test_small_files_are_kept_and_large_ones_are_not(tmp_path, monkeypatch):
@@ -50,24 +51,34 @@ def test_small_files_are_kept_and_large_ones_are_not(tmp_path, monkeypatch):
 def test_gzipped_text_is_one_piece(tmp_path, out_of_core):
     plain = write_csv(tmp_path / "rows.csv", VALUES)
     (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(plain.read_bytes()))
-    assert len(pieces_of(layout_of(plain))) > 3
-    assert len(pieces_of(layout_of(tmp_path / "rows.csv.gz"))) == 1
-    rows = open_file(tmp_path / "rows.csv.gz")
+    assert len(pieces_of(layout_of(plain, header=True))) > 3
+    assert len(pieces_of(layout_of(tmp_path / "rows.csv.gz", header=True))) == 1
+    rows = open_file(tmp_path / "rows.csv.gz", header=True)
     np.testing.assert_array_equal(rows.fold(BOX, Totals()), EXPECTED)
 
 
 @pytest.mark.parametrize("step", [1, 2, 5, 11, 40, 1000])
+@pytest.mark.parametrize("start", [0, 4])
 @pytest.mark.parametrize(
-    "text", [b"", b"a,b", b"a\nb\n\nccc\r\nd", b"\n\n\n", b"x" * 99 + b"\ny\n"]
+    "text",
+    [
+        b"",
+        b"a,b",
+        b"a,b\nc\n\nccc\r\nd",
+        b"\n\n\n\n\n\n",
+        b"a,b\n" + b"x" * 99 + b"\ny\n",
+        b'a,b\n1,"x\n\ny\n"\n"\n",2\n3,4\n',
+    ],
 )
-@pytest.mark.parametrize("head", [0, 1, 2])
-def test_spans_begin_where_lines_do_and_hold_every_byte(tmp_path, text, step, head):
-    (tmp_path / "rows.csv").write_bytes(text)
-    spans = spans_of(Stored.at(str(tmp_path / "rows.csv")), step, head)
-    assert b"".join(text[a:b] for a, b in spans) == text
-    assert all(text[a - 1 : a] == b"\n" for a, _ in spans[1:])
-    first = text[: spans[0][1]]
-    assert len(spans) == 1 or first.count(b"\n") >= head
+def test_spans_begin_where_records_do_and_hold_every_byte(tmp_path, text, step, start, monkeypatch):
+    monkeypatch.setattr(records, "_GRAIN", 1)
+    (tmp_path / f"{len(text)}.csv").write_bytes(text)
+    spans = spans_of(Stored.at(str(tmp_path / f"{len(text)}.csv")), ",", start, step)
+    assert b"".join(text[a:b] for a, b in spans) == text[start:]
+    for a, _ in spans[1:]:
+        assert text[a - 1 : a] == b"\n"
+        assert text[:a].count(b'"') % 2 == 0
+    assert step > 1 or len(spans) >= text[start:].count(b"\n") // 3
 
 
 def test_row_groups_are_taken_together_until_there_are_enough_rows(tmp_path):
@@ -105,7 +116,7 @@ def test_files_that_change_are_refused(tmp_path, out_of_core, kind):
         "npy": lambda: np.save(path, VALUES),
     }[kind]
     write()
-    rows = open_file(path)
+    rows = open_file(path, header=True)
     np.testing.assert_array_equal(rows.fold(BOX, Totals()), EXPECTED)
     write()
     os.utime(path, ns=(1, 1))
@@ -159,7 +170,7 @@ def test_addresses_are_read_as_paths_are(tmp_path, out_of_core, kind):
         zipped = gzip.compress(plain.read_bytes())
         path.write_bytes(zipped if kind == "csv.gz" else plain.read_bytes())
         plain.unlink()
-    rows = open_file(f"file://{path}")
+    rows = open_file(f"file://{path}", header=True)
     np.testing.assert_array_equal(rows.fold(BOX, Totals()), EXPECTED)
     os.utime(path, ns=(1, 1))
     with pytest.raises(RuntimeError, match="has changed"):
@@ -171,7 +182,7 @@ def test_files_read_together_have_the_same_columns(tmp_path):
     for other in ("y,x\n1,2\n", "x\n1\n", "3,4\n"):
         (tmp_path / "b.csv").write_text(other)
         with pytest.raises(ValueError, match=r"b\.csv has other columns than .*a\.csv"):
-            open_file(tmp_path)
+            open_file(tmp_path, header=True)
     write_parquet(tmp_path / "a.parquet", VALUES, [])
     pq.write_table(pa.table({"a": ["x"], "b": ["y"], "c": ["z"]}), tmp_path / "b.parquet")
     with pytest.raises(ValueError, match="must hold numbers"):

@@ -10,7 +10,7 @@ import pytest
 from sfumato.box import Box
 from sfumato.engines import delimited
 from sfumato.engines.checking import Place, check_file
-from sfumato.engines.files import TableFile, columns_of, layout_of, open_file
+from sfumato.engines.files import TableFile, layout_of, open_file
 from tests.unit.tables import read
 
 
@@ -27,20 +27,21 @@ def table(tmp_path):
 def test_gzip_and_tsv(tmp_path):
     path = tmp_path / "data.tsv.gz"
     path.write_bytes(gzip.compress(b"a b\tc\n1\t2\n\t\n"))
-    layout = layout_of(path)
+    layout = layout_of(path, header=True)
     assert layout.names == ("a b", "c")
     np.testing.assert_array_equal(read(layout)[0], [[1, 2], [np.nan, np.nan]])
 
 
 def test_columns_by_name_and_position_in_the_given_order(table):
     path = table("a,b,c,1\n1,2,3,4\n5,6,7,8\n")
-    with pytest.raises(ValueError, match="both numbers and words"):
-        columns_of(path)
     layout = layout_of(path, columns=["c", 0], header=True)
     assert layout.names == ("c", "a")
     np.testing.assert_array_equal(read(layout)[0], [[3, 1], [7, 5]])
-    assert columns_of(path, columns=["1"], header=True) == ("1",)
-    assert columns_of(path, columns=[1, "2"], header=True) == ("b", "c")
+    assert layout_of(path, columns=["1"], header=True).names == ("1",)
+    assert layout_of(path, columns=[1, "2"], header=True).names == ("b", "c")
+    assert layout_of(path, columns=4, header=True).names == ("a", "b", "c", "1")
+    with pytest.raises(ValueError, match="has 4 columns, not 3"):
+        layout_of(path, columns=3, header=True)
 
 
 @pytest.mark.parametrize(
@@ -58,28 +59,28 @@ def test_columns_by_name_and_position_in_the_given_order(table):
 )
 def test_wrong_columns_are_named(table, asked, message):
     with pytest.raises(ValueError, match=message):
-        layout_of(table("a,b,c\n1,2,3\n"), **asked)
+        layout_of(table("a,b,c\n1,2,3\n"), header=True, **asked)
 
 
 def test_columns_must_be_a_list_and_groups_a_column(table):
     path = table("a,b\n1,2\n")
     with pytest.raises(TypeError, match="list of names"):
-        layout_of(path, columns="ab")
+        layout_of(path, columns="ab", header=True)
     with pytest.raises(TypeError, match="name or the position"):
-        layout_of(path, groups=[1, 2])
+        layout_of(path, groups=[1, 2], header=True)
 
 
 def test_two_columns_of_one_name_are_told_apart_by_position(table):
     path = table("a,a,b\n1,2,3\n")
     with pytest.raises(ValueError, match=r"2 columns are named 'a': .* one of 0, 1"):
         layout_of(path, columns=["a"])
-    np.testing.assert_array_equal(read(layout_of(path, columns=[1]))[0], [[2]])
+    np.testing.assert_array_equal(read(layout_of(path, columns=[1], header=True))[0], [[2]])
 
 
 def test_long_listings_are_cut(table):
     path = table(",".join(f"c{i}" for i in range(100)) + "\n")
     with pytest.raises(ValueError, match="c29 and 70 more"):
-        layout_of(path, columns=["x"])
+        layout_of(path, columns=["x"], header=True)
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "  \n", "\ufeff"])
@@ -102,8 +103,8 @@ def test_files_that_are_not_there_or_not_known(table, tmp_path):
 
 def test_a_header_without_rows_is_no_error(table):
     path = table("a,b\n")
-    assert check_file(layout_of(path)).rows == 0
-    assert open_file(path).n_features == 2
+    assert check_file(layout_of(path, header=True)).rows == 0
+    assert open_file(path, header=True).n_features == 2
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2", ">f8", "i4", "u1", "?", "longdouble"])
@@ -167,7 +168,7 @@ def test_parquet(tmp_path):
     np.testing.assert_array_equal(read(layout)[0], expected)
     backwards = layout_of(path, columns=["b", "a"])
     np.testing.assert_array_equal(read(backwards)[0], expected[:, [1, 0]])
-    assert list(layout.table.labels(0)) == [["x", "y", ""]]
+    assert list(layout.table.cells(0)) == [["x", "y", None]]
 
 
 def test_parquet_that_is_something_else(table):
@@ -197,7 +198,7 @@ BOX = Box((-32767.0, -32767.0), (32767.0, 32767.0))
 
 
 def test_rows_fold_exactly_and_again(table):
-    rows = open_file(table("a,b\n1,2\nx,4\n5\n"))
+    rows = open_file(table("a,b\n1,2\nx,4\n5\n"), header=True)
     for _ in range(2):
         assert rows.fold(BOX, Total()).tolist() == [3, 6, 6]
 
@@ -216,11 +217,13 @@ def test_a_table_file_goes_wherever_a_path_goes(table):
     assert rows.fold(BOX, Total()).tolist() == [2, 6, 4]
     rows = open_file(TableFile(path, columns=(1, 0), header=False), groups=2)
     assert rows.fold(BOX, Total()).tolist() == [2, 6, 4]
+    rows = open_file(TableFile(path, columns=3, header=False), groups=2)
+    assert rows.fold(BOX, Total()).tolist() == [2, 4, 6]
 
 
 def test_a_file_that_changes_after_opening_is_refused(table):
     path = table("a,b\n1,2\n")
-    rows = open_file(path)
+    rows = open_file(path, header=True)
     path.write_text("a,b\n1,2\n3,4\n")
     with pytest.raises(RuntimeError, match="has changed since it was opened"):
         rows.fold(BOX, Total())
@@ -228,7 +231,7 @@ def test_a_file_that_changes_after_opening_is_refused(table):
 
 def test_checking_names_places_and_no_values(table):
     path = table("a,b\n1,2\n\nsecret,3\n4\n5,6,7\n,NA\ninf,99\n")
-    report = check_file(layout_of(path), box=Box((0.0, 0.0), (10.0, 10.0)))
+    report = check_file(layout_of(path, header=True), box=Box((0.0, 0.0), (10.0, 10.0)))
     assert (report.rows, report.ragged, report.text, report.clean) == (6, 2, 1, False)
     assert report.places == (Place(4, "a"), Place(5, None), Place(6, None))
     a, b = report.columns
@@ -239,7 +242,7 @@ def test_checking_names_places_and_no_values(table):
 
 def test_checking_keeps_few_places_of_many(table):
     path = table("a,b,c\n" + "x,1,y\n" * 50)
-    report = check_file(layout_of(path))
+    report = check_file(layout_of(path, header=True))
     assert report.columns[0].outside is None
     assert [str(place) for place in report.places] == [
         f"line {line}, column {name!r}" for line in (2, 3, 4) for name in "ac"
@@ -249,6 +252,6 @@ def test_checking_keeps_few_places_of_many(table):
 def test_checking_says_how_far_it_got(table, monkeypatch):
     monkeypatch.setattr(delimited, "_CHARACTERS", 8)
     heard = []
-    check_file(layout_of(table("a,b\n" + "1,2\n" * 9)), on_rows=heard.append)
+    check_file(layout_of(table("a,b\n" + "1,2\n" * 9), header=True), on_rows=heard.append)
     assert heard == sorted(heard)
     assert heard[-1] == 9

@@ -56,16 +56,17 @@ def check(
     bounds: o.Bounds = None,
     bounds_file: o.BoundsFile = None,
     header: o.Header = None,
+    sep: o.Sep = None,
     as_json: o.Json = False,
 ) -> None:
     """Say what is wrong with a file. Exact numbers, for its owner: no privacy, no charge."""
     from sfumato.cli.check import run
+    from sfumato.cli.columns import Reading
 
     raise typer.Exit(
         run(
             data,
-            columns=columns,
-            header=header,
+            reading=Reading(columns, header, sep),
             bounds=bounds,
             bounds_file=bounds_file,
             as_json=as_json,
@@ -85,6 +86,7 @@ def fit(  # noqa: PLR0913  (a command line is its signature)
     method: o.MethodName = "auto",
     columns: o.Columns = None,
     header: o.Header = None,
+    sep: o.Sep = None,
     nan: o.NanOption = o.Nan.CENTER,
     n_rows: o.NRows = None,
     groups: o.Groups = None,
@@ -97,6 +99,7 @@ def fit(  # noqa: PLR0913  (a command line is its signature)
     as_json: o.Json = False,
 ) -> None:
     """Find private centres of the rows of files. Writes a model with its receipt."""
+    from sfumato.cli.columns import Reading
     from sfumato.cli.engine import Where
     from sfumato.cli.fit import Request, run
 
@@ -109,8 +112,7 @@ def fit(  # noqa: PLR0913  (a command line is its signature)
         bounds=bounds,
         bounds_file=bounds_file,
         method=method,
-        columns=columns,
-        header=header,
+        reading=Reading(columns, header, sep),
         n_rows=n_rows,
         nan="drop" if nan is o.Nan.DROP else "center",
         groups=groups,
@@ -123,26 +125,27 @@ def fit(  # noqa: PLR0913  (a command line is its signature)
 
 
 @app.command()
-def bounds(
+def bounds(  # noqa: PLR0913  (a command line is its signature)
     data: o.Data,
     epsilon: o.Price,
     output: o.MaybeOut = None,
     columns: o.Columns = None,
     header: o.Header = None,
+    sep: o.Sep = None,
     groups: o.Groups = None,
     max_rows_per_group: o.MaxRows = 1,
     on_bad_row: o.OnBadRow = o.BadRow.REFUSE,
     as_json: o.Json = False,
 ) -> None:
     """Buy bounds of the columns of a file, where none are known. Costs ε, beside that of a fit."""
+    from sfumato.cli.columns import Reading
     from sfumato.cli.private_bounds import Request, run
 
     request = Request(
         data=data,
         epsilon=epsilon,
         output=output,
-        columns=columns,
-        header=header,
+        reading=Reading(columns, header, sep),
         groups=groups,
         max_rows_per_group=max_rows_per_group,
         refuse=on_bad_row is o.BadRow.REFUSE,
@@ -164,11 +167,13 @@ def perturb(  # noqa: PLR0913  (a command line is its signature)
     columns: o.Columns = None,
     keep: o.Keep = None,
     header: o.Header = None,
+    sep: o.Sep = None,
     nan: o.ReportNanOption = o.ReportNan.CENTER,
     on_bad_row: o.OnBadRow = o.BadRow.REFUSE,
     as_json: o.Json = False,
 ) -> None:
     """Perturb each row on its own with nD-Laplace noise, so that near points look alike."""
+    from sfumato.cli.columns import Reading
     from sfumato.cli.perturb import Request, run
 
     request = Request(
@@ -181,9 +186,8 @@ def perturb(  # noqa: PLR0913  (a command line is its signature)
         bounds_file=bounds_file,
         truncation=truncation.value,
         units=units.value,
-        columns=columns,
+        reading=Reading(columns, header, sep),
         keep=keep,
-        header=header,
         nan=nan.value,
         refuse=on_bad_row is o.BadRow.REFUSE,
     )
@@ -197,12 +201,14 @@ def predict(
     output: o.Out,
     columns: o.Columns = None,
     header: o.Header = None,
+    sep: o.Sep = None,
     as_json: o.Json = False,
 ) -> None:
     """Label every row of a file with its nearest centre. Rows that you bring stay yours."""
+    from sfumato.cli.columns import Reading
     from sfumato.cli.predict import run
 
-    run(model, data, output, columns=columns, header=header, as_json=as_json)
+    run(model, data, output, reading=Reading(columns, header, sep), as_json=as_json)
 
 
 @app.command()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from sfumato.box import Box, NanPolicy
+from sfumato.cli.columns import bounds_in
 from sfumato.engines.tables import Layout
 
 Pair = tuple[float, float]
@@ -55,10 +55,7 @@ def _from_texts(layout: Layout, texts: list[str]) -> list[Pair | None]:
 
 
 def _from_file(layout: Layout, file: Path) -> list[Pair | None]:
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
-        raise ValueError(f"{file} is not JSON") from None
+    data = bounds_in(file)
     width = len(layout.positions)
     if isinstance(data, dict):
         special = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sfumato.cli.bounds import box_of
-from sfumato.cli.columns import columns_asked, header_asked
+from sfumato.cli.columns import Reading, columns_bounded
 from sfumato.cli.running import WRONG_INPUT, print_json, progress
 from sfumato.cli.show import console, print_report
 from sfumato.engines.checking import FileReport, check_file
@@ -19,14 +19,14 @@ from sfumato.engines.tables import Layout
 def run(
     data: Path,
     *,
-    columns: list[str] | None,
-    header: bool | None,
+    reading: Reading,
     bounds: list[str] | None,
     bounds_file: Path | None,
     as_json: bool,
 ) -> int:
     """Check a file, print what was found, and return the exit code."""
-    layout = layout_of(data, columns=columns_asked(columns), header=header_asked(header))
+    file = reading.file(data, columns_bounded(bounds, bounds_file), guess=True)
+    layout = layout_of(file)
     box = box_of(layout, bounds, bounds_file)
     with progress(f"checking {data.name}") as on_rows:
         report = check_file(layout, box=box, on_rows=on_rows)

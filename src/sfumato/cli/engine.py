@@ -52,15 +52,12 @@ class Where:
     ) -> AbstractContextManager[Rows]:
         """Open files on the cluster; what was started for them is closed with them."""
         module = import_module(f"sfumato.engines.{self.engine}")
-        layout = layout_of(file, groups=groups)
         opened = getattr(module, f"open_{self.engine}_files")(
-            [each.shown for each in layout.table.files],
-            columns=file.columns,
+            file,
             groups=groups,
             max_rows_per_group=max_rows_per_group,
             workers=self.workers,
             scheduler=self.scheduler,
-            header=file.header,
         )
         return cast(AbstractContextManager[Rows], opened)
 

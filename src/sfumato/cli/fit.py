@@ -8,7 +8,7 @@ from pathlib import Path
 from sfumato.box import NanPolicy
 from sfumato.cli.bounds import box_of
 from sfumato.cli.check import check_rows
-from sfumato.cli.columns import check_groups, columns_asked, header_asked
+from sfumato.cli.columns import Reading, check_groups, columns_bounded
 from sfumato.cli.engine import Where, fit_on
 from sfumato.cli.paths import check_output
 from sfumato.cli.running import passes, print_json
@@ -33,8 +33,7 @@ class Request:
     bounds: list[str] | None
     bounds_file: Path | None
     method: str
-    columns: list[str] | None
-    header: bool | None
+    reading: Reading
     n_rows: int | None
     nan: NanPolicy
     groups: str | None
@@ -55,12 +54,14 @@ class Request:
 
     def file(self) -> TableFile:
         """The files and the columns of them that are read."""
-        return TableFile(self.data, columns_asked(self.columns), header_asked(self.header))
+        return self.reading.file(self.data, columns_bounded(self.bounds, self.bounds_file))
 
 
 def run(request: Request, *, as_json: bool) -> None:
     """Fit, write the model, and print it. All that can be refused is refused before the charge."""
     _check(request)
+    if request.bounds and request.bounds_file is not None:
+        raise ValueError("bounds come from --bounds or from --bounds-file, not from both")
     file = request.file()
     layout = layout_of(file, groups=request.groups)
     _check_output(request, *(Path(each.where) for each in layout.table.files if each.local))

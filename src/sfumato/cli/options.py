@@ -91,15 +91,26 @@ Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `fit`
 Columns = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="A,B,…", help="Columns to read, by name or position from 0. Default: all."
+        metavar="A,B,…",
+        help="Columns to read, by name or position from 0. Default: all. With --no-header one "
+        "number N says that there are N columns.",
     ),
 ]
 Header = Annotated[
     bool | None,
     typer.Option(
         "--header/--no-header",
-        help="Whether the first line names the columns. Default: yes, if no field is a number.",
+        help="Whether the first line of a text table names the columns. Say so, or name columns "
+        "in --columns or --bounds: it is not guessed.",
         show_default=False,
+    ),
+]
+Sep = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="What separates the fields of a text table: , ; | or tab. Default: as in the header; "
+        "without one a comma, in .tsv a tab.",
     ),
 ]
 Bounds = Annotated[

@@ -8,7 +8,7 @@ from typing import Literal
 
 from sfumato.cli.bounds import box_of
 from sfumato.cli.check import check_rows
-from sfumato.cli.columns import columns_asked, header_asked
+from sfumato.cli.columns import Reading, columns_asked, columns_bounded
 from sfumato.cli.paths import check_output
 from sfumato.cli.running import print_json, progress
 from sfumato.cli.show import console
@@ -37,9 +37,8 @@ class Request:
     bounds_file: Path | None
     truncation: Truncation
     units: Literal["data", "box"]
-    columns: list[str] | None
+    reading: Reading
     keep: list[str] | None
-    header: bool | None
     nan: Nan
     refuse: bool
 
@@ -69,12 +68,9 @@ def run(request: Request, *, as_json: bool) -> None:
 
 
 def _layout(request: Request) -> Layout:
-    layout = layout_of(
-        request.data,
-        columns=columns_asked(request.columns),
-        header=header_asked(request.header),
-        keep=columns_asked(request.keep) or (),
-    )
+    named = columns_bounded(request.bounds, request.bounds_file)
+    file = request.reading.file(request.data, named)
+    layout = layout_of(file, keep=columns_asked(request.keep) or ())
     # The columns come out in the order of the file, however they were asked for.
     return replace(layout, positions=tuple(sorted(layout.positions)))
 

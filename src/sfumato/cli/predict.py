@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.cli.columns import columns_asked, header_asked
+from sfumato.cli.columns import Bounded, Reading
 from sfumato.cli.paths import check_output
 from sfumato.cli.running import print_json, progress
 from sfumato.cli.show import console
@@ -22,14 +22,13 @@ def run(
     data: Path,
     output: Path,
     *,
-    columns: list[str] | None,
-    header: bool | None,
+    reading: Reading,
     as_json: bool,
 ) -> None:
     """Label every row and write the labels, whole or not at all."""
     check_output(output, model_path, data)
     model = _load(model_path)
-    layout = _layout(model, data, columns_asked(columns), header)
+    layout = _layout(model, data, reading)
     # The columns are matched; scikit-learn would warn that plain blocks bring no names.
     model.__dict__.pop("feature_names_in_", None)
     rows = missing = 0
@@ -59,21 +58,20 @@ def _load(path: Path) -> PrivateKMeans:
         raise ValueError(f"{path} is a damaged sfumato model") from None
 
 
-def _layout(
-    model: PrivateKMeans, data: Path, columns: tuple[str, ...] | None, header: bool | None
-) -> Layout:
+def _layout(model: PrivateKMeans, data: Path, reading: Reading) -> Layout:
     """Find the model's columns in the file: by the model's names, or else by position."""
-    how = header_asked(header)
-    layout = layout_of(data, columns=columns, header=how)
     names = getattr(model, "feature_names_in_", None)
-    if columns is None and names is not None and layout.table.named:
+    asked = () if names is None or reading.columns else tuple(names)
+    file = reading.file(data, Bounded(asked))
+    layout = layout_of(file, width=model.n_features_in_)
+    if not reading.columns and names is not None and layout.table.named:
         absent = [name for name in names if name not in layout.table.names]
         if absent:
             raise ValueError(
                 f"{data} lacks columns that the model was fitted on: {', '.join(absent)}. Name "
                 "the columns that stand for the model's, in their order, with --columns"
             )
-        return layout_of(data, columns=names.tolist(), header=how)
+        return layout_of(file, columns=names.tolist())
     if len(layout.positions) != model.n_features_in_:
         raise ValueError(
             f"the model was fitted on {model.n_features_in_} columns, {data} has "

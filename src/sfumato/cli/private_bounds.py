@@ -12,12 +12,12 @@ from rich.table import Table
 from sfumato.bounds import Bought, buy_bounds
 from sfumato.budget import Ledger
 from sfumato.cli.check import check_rows
-from sfumato.cli.columns import check_groups, columns_asked, header_asked
+from sfumato.cli.columns import Reading, check_groups
 from sfumato.cli.paths import check_output
 from sfumato.cli.running import passes, print_json
 from sfumato.cli.show import console, number, print_receipt
 from sfumato.curator.bounds import Survey
-from sfumato.engines.files import TableFile, layout_of
+from sfumato.engines.files import layout_of
 from sfumato.engines.tables import Layout
 from sfumato.parameters import check_epsilon
 from sfumato.receipt import Receipt
@@ -31,8 +31,7 @@ class Request:
     data: Path
     epsilon: float
     output: Path | None
-    columns: list[str] | None
-    header: bool | None
+    reading: Reading
     groups: str | None
     max_rows_per_group: int
     refuse: bool
@@ -44,7 +43,7 @@ def run(request: Request, *, as_json: bool) -> None:
     most = check_groups(request.groups, request.max_rows_per_group)
     if request.output is not None:
         check_output(request.output, request.data)
-    file = TableFile(request.data, columns_asked(request.columns), header_asked(request.header))
+    file = request.reading.file(request.data)
     layout = layout_of(file, groups=request.groups)
     if request.refuse:
         check_rows(layout)

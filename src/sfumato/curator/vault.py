@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn, Self, TypeVar
 
-from sfumato.box import Box, Ints, NanPolicy
+from sfumato.box import Box, Ints, NanPolicy, columns_in
 from sfumato.budget import Entry, Ledger, Share
 from sfumato.curator.cover_law import Covering
 from sfumato.curator.cover_state import Cover
@@ -52,7 +52,7 @@ class Vault:
         if self.ledger.durable and self.__noise.replayable:
             raise ValueError("a durable ledger needs secret noise: replayable noise is for tests")
         most = check_whole(max_rows_per_group, "max_rows_per_group")
-        self.__rows = rows_of(X, groups=groups, max_rows_per_group=most)
+        self.__rows = rows_of(X, groups=groups, max_rows_per_group=most, width=columns_in(bounds))
         self.box = Box.of(bounds, self.__rows.n_features, nan)
         # The rows say how many of them a neighbour can take away, however they were opened.
         self._rows_per_neighbour = self.__rows.max_rows_per_group or 1

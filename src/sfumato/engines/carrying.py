@@ -17,6 +17,7 @@ from sfumato.box import Floats
 from sfumato.engines.delimited import Delimited
 from sfumato.engines.parquet import Parquet, ParquetOut
 from sfumato.engines.tables import Layout
+from sfumato.engines.text import readable
 
 _FORMATS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 
@@ -44,7 +45,9 @@ class TextOut:
         # Without its name and time inside, a zipped table does not say where and when it was made.
         packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if zipped else raw
         self._closing = (packed, raw)
-        self._file = io.TextIOWrapper(cast(IO[bytes], packed), encoding="utf-8", newline="")
+        self._file = io.TextIOWrapper(
+            cast(IO[bytes], packed), encoding="utf-8", errors="surrogateescape", newline=""
+        )
         self._writer = csv.writer(self._file, delimiter=delimiter, lineterminator="\n")
         if names is not None:
             self._writer.writerow(names)
@@ -107,13 +110,22 @@ def _blocks(layout: Layout, *, to_parquet: bool) -> Iterator[tuple[Floats, list[
     table = layout.table
     typed = to_parquet and isinstance(table, Parquet)
     kept: list[Iterator[Any]] = [
-        table.arrays(i) if typed and isinstance(table, Parquet) else table.labels(i)
+        table.arrays(i)
+        if typed and isinstance(table, Parquet)
+        else _texts(table.cells(i), to_parquet)
         for i in layout.kept
     ]
     for block, *columns in zip(layout.blocks(), *kept, strict=True):
         if any(len(column) != len(block.values) for column in columns):
             raise RuntimeError("the file has changed while it was read")
         yield block.values, columns
+
+
+def _texts(cells: Iterator[list[Any]], to_parquet: bool) -> Iterator[list[str]]:
+    """Cells as text; bytes that are not UTF-8 go into a text file as they are."""
+    for block in cells:
+        texts = ["" if cell is None or cell != cell else str(cell) for cell in block]
+        yield list(map(readable, texts)) if to_parquet else texts
 
 
 def _out(layout: Layout, place: Path, name: str, order: list[int]) -> TableOut:

@@ -17,7 +17,7 @@ from pycompss.api.task import task
 from sfumato.engines.base import Rows
 from sfumato.engines.delimited import Header
 from sfumato.engines.file_engine import FileEngine
-from sfumato.engines.files import layout_of
+from sfumato.engines.files import TableFile, layout_of
 from sfumato.engines.parts import PartedRows
 from sfumato.engines.pieces import Piece
 from sfumato.engines.storage import Paths
@@ -67,14 +67,15 @@ class CompssEngine(FileEngine):
 
 @contextmanager
 def open_compss_files(
-    paths: Paths,
+    paths: Paths | TableFile,
     *,
-    columns: Iterable[Column] | None = None,
+    columns: Iterable[Column] | int | None = None,
     groups: Column | None = None,
     max_rows_per_group: int = 1,
     workers: int | None = None,
     scheduler: str | None = None,
-    header: Header = "auto",
+    header: Header = None,
+    sep: str | None = None,
 ) -> Iterator[Rows]:
     """Open files for the workers of COMPSs, which must find them under the same paths.
 
@@ -86,5 +87,5 @@ def open_compss_files(
             "COMPSs is told its workers when it starts the program (runcompss): name no workers "
             "and no scheduler here"
         )
-    layout = layout_of(paths, columns=columns, groups=groups, header=header)
+    layout = layout_of(paths, columns=columns, groups=groups, header=header, sep=sep)
     yield PartedRows(CompssEngine.of(layout, max_rows_per_group))

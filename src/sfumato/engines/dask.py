@@ -21,7 +21,7 @@ from sfumato.engines.dask_tables import (
 )
 from sfumato.engines.dask_tasks import OWNER, floats_of
 from sfumato.engines.delimited import Header
-from sfumato.engines.files import layout_of
+from sfumato.engines.files import TableFile, layout_of
 from sfumato.engines.parts import PartedRows
 from sfumato.engines.pieces import pieces_of
 from sfumato.engines.sources import Blocks
@@ -65,14 +65,15 @@ def open_dask(
 
 @contextmanager
 def open_dask_files(
-    paths: Paths,
+    paths: Paths | TableFile,
     *,
-    columns: Iterable[Column] | None = None,
+    columns: Iterable[Column] | int | None = None,
     groups: Column | None = None,
     max_rows_per_group: int = 1,
     workers: int | None = None,
     scheduler: str | None = None,
-    header: Header = "auto",
+    header: Header = None,
+    sep: str | None = None,
 ) -> Iterator[Rows]:
     """Open files for workers that read them themselves; what is started here ends with the block.
 
@@ -80,7 +81,7 @@ def open_dask_files(
     each processor if no number is given. Paths and columns are as for `open_file`; the workers
     must find the files under the same paths. Each piece of a file is put on the lattice once.
     """
-    layout = layout_of(paths, columns=columns, groups=groups, header=header)
+    layout = layout_of(paths, columns=columns, groups=groups, header=header, sep=sep)
     most = check_whole(max_rows_per_group, "max_rows_per_group")
     with connected(workers, scheduler) as client:
         yield files_on(client, layout, most)
@@ -109,7 +110,7 @@ def _on(client: Any, table: DaskTable, most: int) -> Rows:  # noqa: ANN401
 def _here(table: DaskTable, most: int) -> Rows:
     features, labels = table.data, None
     if table.owner is not None:
-        labels = features[table.owner].compute()
+        labels = table.keys()
         features = features.drop(columns=table.owner)
     parts = DaskTable(features, table.n_features).parts()
     together = allowed_threads()

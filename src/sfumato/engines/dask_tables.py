@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Number
 from time import sleep
 from typing import Any
 from zlib import crc32
@@ -12,6 +11,7 @@ from zlib import crc32
 import numpy as np
 
 from sfumato.engines.dask_tasks import OWNER, frame_of
+from sfumato.engines.labels import keys_of
 from sfumato.engines.pieces import Piece
 from sfumato.engines.sources import source_of
 
@@ -40,10 +40,16 @@ class DaskTable:
         if owner is None or frame.npartitions == 1:
             return self
         home = next(name for name in _names() if name not in list(frame.columns))
-        homes = frame[owner].map_partitions(homes_of, frame.npartitions, meta=(home, "int64"))
+        # Keys, not labels, are moved: partitions of unlike types become one type when rows meet.
+        keyed = frame.map_partitions(with_home, owner, home, frame.npartitions)
         # Pure tasks: what a lost worker held is made again from what the others hold.
-        moved = frame.assign(**{home: homes}).shuffle(on=home, shuffle_method="tasks")
+        moved = keyed.shuffle(on=home, shuffle_method="tasks")
         return DaskTable(moved.drop(columns=home), self.n_features, owner)
+
+    def keys(self) -> Any:  # noqa: ANN401
+        """The keys of all labels, brought here."""
+        owner = self.data[self.owner]
+        return owner.map_partitions(keys_in, meta=(owner.name, "object")).compute()
 
 
 def table_of(data: Any, groups: Any) -> DaskTable:  # noqa: ANN401
@@ -93,7 +99,7 @@ def _with_owner(array: Any, groups: Any, width: int) -> tuple[Any, int, str]:  #
 
 
 def frame_of_pieces(pieces: list[Piece], width: int) -> Any:  # noqa: ANN401
-    """A data frame of the features of files, and of the texts that say whose rows are whose."""
+    """A data frame of the features of files, and of the keys that say whose rows are whose."""
     import dask.dataframe
     import pandas
 
@@ -110,29 +116,30 @@ def _checked_width(frame: Any, owner: Any) -> int:  # noqa: ANN401
     return source_of(pandas.DataFrame(empty)).n_features
 
 
-def homes_of(labels: Any, parts: int) -> Any:  # noqa: ANN401
-    """The partition in which the rows of each label are gathered; a pandas Series like `labels`."""
+def keys_in(labels: Any) -> Any:  # noqa: ANN401
+    """The keys of labels, both a pandas Series."""
     import pandas
 
-    values = labels.astype("int64") if labels.dtype.kind in "mM" else labels
-    homes = [_home(label, parts) for label in values.tolist()]
-    return pandas.Series(homes, index=labels.index, dtype="int64")
+    return pandas.Series(keys_of(labels.tolist()), index=labels.index, dtype=object)
 
 
-def _home(label: Any, parts: int) -> int:  # noqa: ANN401
-    """Where labels that count as equal come together, in whatever process and type they are.
+def with_home(frame: Any, owner: Any, home: str, parts: int) -> Any:  # noqa: ANN401
+    """Put keys in place of labels, and beside them the partition in which each is gathered."""
+    import pandas
 
-    Rows without a label are one group. Labels for which that is not known stay together as well.
+    keys = keys_in(frame[owner])
+    homes = pandas.Series([home_of(key, parts) for key in keys], index=keys.index, dtype="int64")
+    frame = frame.copy(deep=False)
+    frame[owner], frame[home] = keys, homes
+    return frame
+
+
+def home_of(key: Any, parts: int) -> int:  # noqa: ANN401
+    """The partition in which the rows of a key are gathered, the same in whatever process.
+
+    Keys that are no text have one of their own together: their hashes may differ.
     """
-    try:
-        if label is None or label != label:
-            return 0
-        if isinstance(label, str):
-            return crc32(label.encode("utf-8", "surrogatepass")) % parts
-        # Equal numbers have equal hashes, and those are the same in every process.
-        return hash(label) % parts if isinstance(label, Number) else 0
-    except Exception:
-        return 0
+    return crc32(key.encode()) % parts if isinstance(key, str) else 0
 
 
 def _names() -> Iterator[str]:

@@ -1,16 +1,16 @@
-"""Text tables (.csv, .tsv, plain or gzipped), read in blocks. No row can make reading fail.
+"""Text tables (.csv, .tsv, plain or gzipped), read in blocks. A record is a row.
 
-A line is a row: a quoted field does not reach over the end of its line, so that one broken row
-never swallows its neighbours. A row with too few fields has missing cells at its end; fields
-beyond the last column are ignored; blank lines are no rows. Bytes that are not UTF-8 make their
-cell text. What becomes of a row looks at that row alone, whatever path its block takes.
+Where records end, and what quotes mean, says `records`; a file in which that is not clear is
+refused when it is opened. After that no row can make reading fail: a record with too few fields has
+missing cells at its end, fields beyond the last column are ignored, blank lines are no records, and
+bytes that are not UTF-8 make their cell text. What becomes of a row looks at that row alone,
+whatever path its block takes. Nothing about the table is guessed from a row: see `Declared`.
 """
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -18,47 +18,77 @@ from typing import Literal
 import numpy as np
 
 from sfumato.box import Floats
+from sfumato.engines.labels import MISSING
+from sfumato.engines.records import (
+    QUOTE,
+    Head,
+    checked,
+    head_of,
+    line_ends,
+    records_in,
+    spans_of,
+    without_end,
+)
 from sfumato.engines.storage import Stored
 from sfumato.engines.tables import Block, Bools
-from sfumato.engines.text import Span, is_zipped, reader, refuse_utf16, spans_of
+from sfumato.engines.text import Span, is_zipped, readable, reader, refuse_utf16
 
-Header = bool | Literal["auto"]
+Header = bool | Literal["guess"] | None
+"""Whether the first record names the columns; None is not declared."""
 
 _CHARACTERS = 4 * 2**20
-_MISSING = frozenset(("", "na", "n/a", "nan", "+nan", "-nan", "null", "none"))
+_SEPARATORS = ",;\t|"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What is known about a text table without looking at a row of it.
+
+    Without `header` the first record is taken for names only if all of `names` are in it. A table
+    without names has `width` columns; at least so many where that is what its readers need.
+    """
+
+    header: Header = None
+    separator: str | None = None
+    names: frozenset[str] = frozenset()
+    width: int | None = None
+    at_least: bool = False
+
+    def __post_init__(self) -> None:
+        if self.header not in (True, False, None, "guess"):
+            raise ValueError(f"header must be True, False or None, got {self.header!r}")
+        mark = self.separator
+        if mark is not None and (
+            len(mark) != 1 or not mark.isascii() or mark.isalnum() or mark in "\"\r\n+-.'\0"
+        ):
+            raise ValueError(f"a separator is one character such as , ; | or a tab, got {mark!r}")
 
 
 @dataclass(frozen=True)
 class Delimited:
-    """A text table after a look at its first line. `start` counts the lines before the data.
+    """A text table: its separator and columns are known. A piece of it has the bytes of `span`.
 
-    A piece of a table has the bytes from the first of `span` on, up to the other.
+    `line` is that of the first byte; `at_least` says that records may have more fields.
     """
 
     file: Stored
     delimiter: str
     names: tuple[str, ...]
     named: bool
-    start: int
-    span: Span | None = None
+    span: Span = (0, None)
+    line: int = 1
+    at_least: bool = False
 
     @classmethod
-    def open(cls, path: Stored, header: Header) -> Delimited:
-        """Look at the first line: how fields are delimited, and whether it names the columns."""
-        refuse_utf16(path)
-        with reader(path) as file:
-            number, line = next(
-                ((i, text) for i, text in enumerate(file, 1) if text.strip()), (0, "")
-            )
-        if not number:
-            raise ValueError(f"{path} is empty: it has no columns")
-        line = line.rstrip("\n")
-        delimiter = "\t" if ".tsv" in path.name.lower() else _delimiter(line)
-        fields = [field.strip() for field in _fields(line, delimiter)]
-        if header is False or (header == "auto" and not _names_columns(fields, path)):
-            return cls(path, delimiter, tuple(map(str, range(len(fields)))), False, number - 1)
-        names = tuple(field or f"column {i}" for i, field in enumerate(fields))
-        return cls(path, delimiter, names, True, number)
+    def open(cls, file: Stored, declared: Declared) -> Delimited:
+        """Find the columns, and refuse a file in which the ends of records are not clear."""
+        refuse_utf16(file)
+        head = head_of(file)
+        if head is None:
+            raise ValueError(f"{file} is empty: it has no columns")
+        table = _named(file, head, declared) or _unnamed(file, head, declared)
+        checked(file, table.delimiter)
+        return table
 
     @cached_property
     def usual(self) -> tuple[int, ...]:
@@ -76,110 +106,162 @@ class Delimited:
         return self.file.size // (per_cell * len(self.names))
 
     def pieces(self, rows: int) -> list[Delimited]:
-        """Cut the file at ends of lines; one that is compressed stays whole."""
-        if is_zipped(self.file):
-            return [self]
-        spans = spans_of(self.file, rows * 8 * len(self.names), self.start)
-        return [replace(self, span=span, start=0 if span[0] else self.start) for span in spans]
+        """Cut the file where records begin; one that is compressed stays whole."""
+        spans = spans_of(self.file, self.delimiter, self.span[0], rows * 8 * len(self.names))
+        return [replace(self, span=span) for span in spans]
 
     def check(self, positions: Sequence[int]) -> None:
         """Text declares no types: nothing to refuse."""
 
+    def check_owner(self, position: int) -> None:
+        """Any text can say whose rows are whose."""
+
     def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
         """Read these columns, in this order, from the first row to the last."""
         for first, text in self._chunks():
-            lines = text.split("\n")
-            if (values := self._fast(text, lines, positions)) is not None:
+            if QUOTE in text:
+                yield self._careful(*records_in(text, first), positions)
+                continue
+            lines = _plain(text)
+            if (values := self._fast(lines, positions)) is not None:
                 yield Block.clean(values, first)
             else:
-                yield self._careful(lines, positions, first)
+                yield self._careful(lines, range(first, first + len(lines)), positions)
 
-    def labels(self, position: int) -> Iterator[list[str]]:
+    def cells(self, position: int) -> Iterator[list[str]]:
         """Read one column as text."""
-        for _, text in self._chunks():
-            lines = [line for line in text.split("\n") if not self._blank(line)]
-            rows = _split(lines, self.delimiter)
+        for first, text in self._chunks():
+            records = records_in(text, first)[0] if QUOTE in text else _plain(text)
+            rows = (fields(record, self.delimiter) for record in records if not self._blank(record))
             yield [row[position].strip() if position < len(row) else "" for row in rows]
 
     def _chunks(self) -> Iterator[tuple[int, str]]:
-        """Yield runs of whole lines, each with the number of its first."""
+        """Yield runs of whole records, each with the number of its first line."""
         with reader(self.file, self.span) as file:
-            for _ in range(self.start):
-                file.readline()
-            number = self.start + 1
+            number = self.line
             while text := file.read(_CHARACTERS):
-                text = (text + file.readline()).removesuffix("\n")
+                held = [text, file.readline()]
+                quotes = sum(part.count(QUOTE) for part in held)
+                while quotes % 2 and (line := file.readline()):
+                    held.append(line)
+                    quotes += line.count(QUOTE)
+                text = "".join(held)
                 yield number, text
-                number += text.count("\n") + 1
+                number += line_ends(text)
 
-    def _fast(self, text: str, lines: list[str], positions: Sequence[int]) -> Floats | None:
+    def _fast(self, lines: list[str], positions: Sequence[int]) -> Floats | None:
         """Parse lines of which every cell asked for is a number or empty; None if one is not."""
-        mark, width = self.delimiter, len(self.names)
-        if '"' in text or any(line.count(mark) != width - 1 for line in lines):
+        mark, marks = self.delimiter, len(self.names) - 1
+        counts = [line.count(mark) for line in lines]
+        if min(counts) < marks or (max(counts) > marks and not self.at_least):
             return None
-        if width == 1 and not all(map(str.strip, lines)):
+        if marks == 0 and not all(map(str.strip, lines)):
             return None
-        filled = _fill(text, mark).split("\n")
+        filled = _fill("\n".join(lines), mark).split("\n")
         try:
             return np.loadtxt(filled, delimiter=mark, comments=None, usecols=positions, ndmin=2)
         except ValueError:
             return None
 
-    def _careful(self, lines: list[str], positions: Sequence[int], first: int) -> Block:
-        """Parse lines cell by cell."""
-        kept = [i for i, line in enumerate(lines) if not self._blank(line)]
-        rows = _split([lines[i] for i in kept], self.delimiter)
+    def _careful(self, records: list[str], lines: Sequence[int], positions: Sequence[int]) -> Block:
+        """Parse records cell by cell."""
+        kept = [i for i, record in enumerate(records) if not self._blank(record)]
+        rows = [fields(records[i], self.delimiter) for i in kept]
         values = np.empty((len(rows), len(positions)))
         text = np.zeros(values.shape, dtype=np.bool_)
         for j, position in enumerate(positions):
             cells = [row[position] if position < len(row) else "" for row in rows]
             values[:, j], text[:, j] = _numbers(cells)
-        ragged = np.array([len(row) != len(self.names) for row in rows], dtype=np.bool_)
-        return Block(values, text, ragged, np.array(kept, dtype=np.int64) + first)
+        width = len(self.names)
+        ragged = [len(row) < width or (len(row) > width and not self.at_least) for row in rows]
+        places = np.array([lines[i] for i in kept], dtype=np.int64)
+        return Block(values, text, np.array(ragged, dtype=np.bool_), places)
 
-    def _blank(self, line: str) -> bool:
-        return not line.strip() and self.delimiter not in line
-
-
-def _delimiter(line: str) -> str:
-    """A comma, unless the first line has none outside quotes, but semicolons or tabs."""
-    unquoted = "".join(line.split('"')[::2])
-    return next((mark for mark in ",;\t" if mark in unquoted), ",")
+    def _blank(self, record: str) -> bool:
+        return not record.strip(" \t") and self.delimiter not in record
 
 
-def _names_columns(fields: list[str], path: Stored) -> bool:
-    """Whether a first line is a header: not a number among its fields.
+def fields(record: str, delimiter: str) -> list[str]:
+    """Split a record, in which quotes are as they should be, into its fields."""
+    if QUOTE not in record:
+        return record.split(delimiter)
+    found, held, quotes = [], [], 0
+    for part in record.split(delimiter):
+        held.append(part)
+        quotes += part.count(QUOTE)
+        if quotes % 2 == 0:
+            whole = delimiter.join(held)
+            found.append(whole[1:-1].replace('""', QUOTE) if whole[:1] == QUOTE else whole)
+            held, quotes = [], 0
+    return found + held
 
-    Names are published with a model, so a line that could be either is not guessed at.
-    """
-    filled = [field for field in fields if field.lower() not in _MISSING]
-    numbers = sum(math.isfinite(_number(field)) for field in filled)
-    if 0 < numbers < len(filled):
+
+def _named(file: Stored, head: Head, declared: Declared) -> Delimited | None:
+    """The table, if its first record names the columns."""
+    if declared.header is False:
+        return None
+    mark, found = _split_head(file, head, declared)
+    absent = declared.names - set(found)
+    if declared.header is None and (absent or not declared.names):
+        raise ValueError(_undeclared(file, absent))
+    if declared.header == "guess" and not _looks_like_names(found):
+        return None
+    names = tuple(readable(name) or f"column {i}" for i, name in enumerate(found))
+    return Delimited(file, mark, names, True, (head.end, None), head.next_line)
+
+
+def _unnamed(file: Stored, head: Head, declared: Declared) -> Delimited:
+    """The table, if its first record is a row: what it is like is declared."""
+    mark, width = _separator(file, declared) or ",", declared.width
+    if declared.header == "guess":
+        mark, found = _split_head(file, head, declared)
+        width = len(found)
+    if width is None:
         raise ValueError(
-            f"the first line of {path} has both numbers and words: say whether it names the "
-            "columns with header=True (--header) or header=False (--no-header)"
+            f"{file} has no line that names its columns: say how many there are, with columns=N "
+            "or one bound per column (--columns N, or --bounds 0=LOW,HIGH --bounds 1=LOW,HIGH …). "
+            "They are not counted in a row"
         )
-    return numbers < len(filled)
+    names = tuple(map(str, range(width)))
+    return Delimited(file, mark, names, False, at_least=declared.at_least)
 
 
-def _split(lines: list[str], delimiter: str) -> list[list[str]]:
-    """Split every line into its fields, each by itself."""
-    try:
-        rows = list(csv.reader(lines, delimiter=delimiter))
-    except csv.Error:
-        rows = []
-    # As many rows as lines: no quoted field has reached over the end of its line.
-    return rows if len(rows) == len(lines) else [_fields(line, delimiter) for line in lines]
+def _split_head(file: Stored, head: Head, declared: Declared) -> tuple[str, list[str]]:
+    """The first record in its fields: by the separator declared, or by one that it has."""
+    mark = _separator(file, declared)
+    if mark is None:
+        unquoted = "".join(head.text.split(QUOTE)[::2])
+        marks = [m for m in _SEPARATORS if m in unquoted] or [","]
+        split = {m: {name.strip() for name in fields(head.text, m)} for m in marks}
+        mark = next((m for m in marks if declared.names <= split[m]), marks[0])
+    return mark, [name.strip() for name in fields(head.text, mark)]
 
 
-def _fields(line: str, delimiter: str) -> list[str]:
-    if '"' not in line:
-        return line.split(delimiter)
-    try:
-        return next(csv.reader((line,), delimiter=delimiter))
-    except csv.Error:
-        # Only a field beyond the length limit of the csv module: the row has no readable cell.
-        return []
+def _separator(file: Stored, declared: Declared) -> str | None:
+    return declared.separator or ("\t" if ".tsv" in file.name.lower() else None)
+
+
+def _undeclared(file: Stored, absent: Set[str]) -> str:
+    lacks = f" There is no {', '.join(map(repr, sorted(absent)))} in it." if absent else ""
+    return (
+        f"does the first line of {file} name the columns, or is it a row?{lacks} Say header=True "
+        "(--header) or header=False with the number of columns (--no-header --columns N), or name "
+        "columns that are in it (--columns a,b or --bounds a=LOW,HIGH). It is not guessed: names "
+        "are published with a model"
+    )
+
+
+def _looks_like_names(found: list[str]) -> bool:
+    """Whether there is no number among the fields of a first record, for the owner's eyes."""
+    filled = [field for field in found if field.lower() not in MISSING]
+    return bool(filled) and not any(math.isfinite(_number(field)) for field in filled)
+
+
+def _plain(text: str) -> list[str]:
+    """Records without quotes are lines."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return without_end(text).split("\n")
 
 
 def _fill(text: str, mark: str) -> str:
@@ -214,5 +296,5 @@ def _numbers(cells: list[str]) -> tuple[Floats, Bools]:
             pass
     values = np.fromiter(map(_number, cells), np.float64, len(cells))
     for i in np.flatnonzero(np.isnan(values)):
-        text[i] = cells[i].strip().lower() not in _MISSING
+        text[i] = cells[i].strip().lower() not in MISSING
     return values, text

@@ -92,7 +92,7 @@ class FileEngine:
 
 def _groups(pieces: Sequence[Piece]) -> list[NDArray[Any]]:
     """The number of every row's group, in as few bytes as it takes."""
-    known: dict[str, int] = {}
+    known: dict[Any, int] = {}
     found = []
     for piece in pieces:
         codes = numbered(piece.labels(), known)

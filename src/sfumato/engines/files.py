@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.engines.array import ArrayRows
+from sfumato.engines.array import ArrayRows, check_whole
 from sfumato.engines.base import Rows
-from sfumato.engines.delimited import Delimited, Header
+from sfumato.engines.delimited import Declared, Delimited, Header
 from sfumato.engines.file_engine import FileEngine
 from sfumato.engines.groups import numbered
 from sfumato.engines.npy import Npy
@@ -29,11 +29,20 @@ _IN_MEMORY = 128 * 10**6
 
 @dataclass(frozen=True)
 class TableFile(os.PathLike[str]):
-    """A path, or several, with what is to be read there, to be passed wherever a path is taken."""
+    """A path, or several, with what is declared about them, to be passed wherever a path is taken.
+
+    `columns` are names or positions from 0, in the order in which they are read; or the number of
+    columns, all of which are read. The others matter to text tables alone. `header` says whether
+    the first line names the columns; where that is not said, it does if all column names that are
+    asked for, and all of `names`, are in it. `sep` is the separator; without it that of the header,
+    or without a header a comma, a tab in .tsv. Nothing is guessed from a row.
+    """
 
     path: str | os.PathLike[str] | tuple[str | os.PathLike[str], ...]
-    columns: tuple[Column, ...] | None = None
-    header: Header = "auto"
+    columns: tuple[Column, ...] | int | None = None
+    header: Header = None
+    sep: str | None = None
+    names: tuple[str, ...] = ()
 
     def __fspath__(self) -> str:
         if isinstance(self.path, tuple):
@@ -42,12 +51,14 @@ class TableFile(os.PathLike[str]):
 
 
 def open_file(
-    path: Paths,
+    path: Paths | TableFile,
     *,
-    columns: Iterable[Column] | None = None,
+    columns: Iterable[Column] | int | None = None,
     groups: Column | None = None,
     max_rows_per_group: int = 1,
-    header: Header = "auto",
+    header: Header = None,
+    sep: str | None = None,
+    width: int | None = None,
 ) -> Rows:
     """Open files as rows that can be folded over; the rows are read at the first question.
 
@@ -55,12 +66,11 @@ def open_file(
     list of those: all files have the same columns. A file whose rows would take much memory, even
     as integers, is read again in every pass, in pieces: see `in_memory_bytes`.
 
-    `columns` selects features by name, or by position from 0, in the given order. `groups` names
-    the column that says whose rows are whose; it is read at once, and is no feature. `header`
-    says whether the first line of a text table names its columns; "auto" looks whether there is
-    a number in it.
+    `columns`, `header` and `sep` are as in `TableFile`. `groups` names the column that says whose
+    rows are whose; it is read at once, and is no feature. `width` is the number of features, if
+    that is known from elsewhere: a text table without a header has so many.
     """
-    layout = layout_of(path, columns=columns, groups=groups, header=header)
+    layout = layout_of(path, columns=columns, groups=groups, header=header, sep=sep, width=width)
     n_features = len(layout.positions)
     if 2 * layout.table.about_rows() * n_features > in_memory_bytes():
         return PartedRows(FileEngine.of(layout, max_rows_per_group))
@@ -92,44 +102,58 @@ def in_memory_bytes() -> int:
     return int(wanted) * 10**6
 
 
-def columns_of(
-    path: Paths,
-    *,
-    columns: Iterable[Column] | None = None,
-    groups: Column | None = None,
-    header: Header = "auto",
-) -> tuple[str, ...]:
-    """Name the features that `open_file` would read; positions where the file has no names."""
-    return layout_of(path, columns=columns, groups=groups, header=header).names
-
-
 def layout_of(
-    path: Paths,
+    path: Paths | TableFile,
     *,
-    columns: Iterable[Column] | None = None,
+    columns: Iterable[Column] | int | None = None,
     groups: Column | None = None,
-    header: Header = "auto",
+    header: Header = None,
     keep: Iterable[Column] = (),
+    sep: str | None = None,
+    width: int | None = None,
 ) -> Layout:
-    """Look at the head of a file and find the columns asked for."""
+    """Find the columns asked for. Reads names, types and the ends of records, but no values."""
+    names: Iterable[str] = ()
     if isinstance(path, TableFile):
-        columns, header = (path.columns if columns is None else columns), path.header
+        columns = path.columns if columns is None else columns
+        header, sep, names, path = path.header, path.sep, path.names, path.path
+    if isinstance(columns, int | np.integer):
+        columns = check_whole(columns, "columns")
+    elif columns is not None and not isinstance(columns, str):
+        columns = list(columns)
     if groups is not None and not isinstance(groups, str | int | np.integer):
         raise TypeError(
             "groups of a file must be the name or the position of one of its columns, got "
             f"{type(groups).__name__}"
         )
-    if header not in (True, False, "auto"):
-        raise ValueError(f"header must be True, False or 'auto', got {header!r}")
-    where = path.path if isinstance(path, TableFile) else path
-    tables = [_table(file, header) for file in stored(where, _FORMATS)]
+    others = [*([] if groups is None else [groups]), *(keep := tuple(keep))]
+    listed = columns if isinstance(columns, list) else []
+    text = Declared(
+        header=header,
+        separator=sep,
+        names=frozenset(c for c in map(str, (*listed, *others, *names)) if not c.isdecimal()),
+        width=_width(columns, others, width),
+        at_least=isinstance(columns, list),
+    )
+    tables = [_table(file, text) for file in stored(path, _FORMATS)]
     return select(Several.of(tables), columns, groups, keep)
 
 
-def _table(file: Stored, header: Header) -> Table:
+def _width(columns: object, others: Sequence[Column], width: int | None) -> int | None:
+    """How many columns a text table without a header has, by what was declared."""
+    if isinstance(columns, int):
+        return columns
+    if isinstance(columns, list):
+        asked = [str(column) for column in (*columns, *others)]
+        # What is no position is refused later, in its own words.
+        return max((int(c) for c in asked if c.isdecimal()), default=0) + 1
+    return None if width is None else width + len(set(map(str, others)))
+
+
+def _table(file: Stored, text: Declared) -> Table:
     name = file.name.lower()
     if name.endswith(_TEXT):
-        return Delimited.open(file, header)
+        return Delimited.open(file, text)
     if name.endswith(".npy"):
         return Npy.open(file)
     if name.endswith(".parquet"):

@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato.box import Ints, Lattice
 from sfumato.engines.kernels import Hashes, hash_rows
+from sfumato.engines.labels import keys_of
 
 # Public: the choice has to be the same in every run, it need not be secret.
 _KEY = 0x5F3A_70C1_9D24_E8B7
@@ -28,34 +29,24 @@ def labels_of(groups: Any, n_rows: int) -> Any:  # noqa: ANN401
 
 
 def codes_of(groups: Any) -> Ints:  # noqa: ANN401
-    """Number the groups; rows without a label (None, NaN) form one group of their own."""
+    """Number the groups: labels with equal keys are one, and rows without a label are one."""
     if isinstance(groups, np.ma.MaskedArray):
         groups = groups.tolist()
     dtype = getattr(groups, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "biufSUmM":
-        # unique() takes all NaN for one value.
-        return np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
-    codes: dict[Any, int] = {}
-    labels = groups.to_pylist() if hasattr(groups, "to_pylist") else groups
-    found = (_code(label, codes) for label in labels)
-    return np.fromiter(found, dtype=np.int64, count=len(groups))
+        distinct, codes = np.unique(np.asarray(groups), return_inverse=True)
+        if dtype.kind in "biu":
+            return codes.astype(np.int64)
+        # As a list, times in nanoseconds would be plain numbers.
+        return numbered([keys_of(distinct if dtype.kind in "mM" else distinct.tolist())])[codes]
+    return numbered([keys_of(groups.to_pylist() if hasattr(groups, "to_pylist") else groups)])
 
 
-def numbered(labels: Iterable[list[str]], codes: dict[str, int] | None = None) -> Ints:
-    """Number the groups of a file in the order in which they appear; `codes` holds those so far."""
+def numbered(keys: Iterable[list[Any]], codes: dict[Any, int] | None = None) -> Ints:
+    """Number groups in the order in which their keys appear; `codes` holds those so far."""
     known = {} if codes is None else codes
-    numbers = (known.setdefault(label, len(known)) for block in labels for label in block)
+    numbers = (known.setdefault(key, len(known)) for block in keys for key in block)
     return np.fromiter(numbers, dtype=np.int64)
-
-
-def _code(label: Any, codes: dict[Any, int]) -> int:  # noqa: ANN401
-    try:
-        if label is None or label != label:
-            return -1
-        return codes.setdefault(label, len(codes))
-    # pandas.NA, or an object that cannot be compared or hashed: no label may stop a pass.
-    except Exception:
-        return -1
 
 
 def hashes_of(lattice: Lattice) -> Hashes:

@@ -80,10 +80,13 @@ class Npy:
                 values = chosen.astype(np.float64)
             yield Block.clean(values, first + 1)
 
-    def labels(self, position: int) -> Iterator[list[str]]:
-        """Read one column as text."""
+    def check_owner(self, position: int) -> None:
+        """Numbers can say whose rows are whose."""
+
+    def cells(self, position: int) -> Iterator[list[Any]]:
+        """Read one column as Python numbers."""
         for _, chosen in self._arrays([position]):
-            yield [str(value) for value in chosen[:, 0].tolist()]
+            yield chosen[:, 0].tolist()
 
     def _arrays(self, positions: Sequence[int]) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield blocks of these columns, each with the number of its first row."""

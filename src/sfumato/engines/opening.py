@@ -9,8 +9,17 @@ from sfumato.engines.base import Rows
 from sfumato.engines.files import is_path, layout_of, open_file
 
 
-def rows_of(source: Any, *, groups: Any = None, max_rows_per_group: int = 1) -> Rows:  # noqa: ANN401
-    """Open arrays, data frames, paths and tables of Dask and Spark; rows are taken as they are."""
+def rows_of(
+    source: Any,  # noqa: ANN401
+    *,
+    groups: Any = None,  # noqa: ANN401
+    max_rows_per_group: int = 1,
+    width: int | None = None,
+) -> Rows:
+    """Open arrays, data frames, paths and tables of Dask and Spark; rows are taken as they are.
+
+    `width` is the number of features, if bounds declare it: for text tables without a header.
+    """
     library = _library(source)
     if library == "dask":
         from sfumato.engines.dask import open_dask
@@ -25,7 +34,7 @@ def rows_of(source: Any, *, groups: Any = None, max_rows_per_group: int = 1) -> 
             raise ValueError("groups are declared where the rows are opened, not twice")
         return cast(Rows, source)
     if is_path(source):
-        return open_file(source, groups=groups, max_rows_per_group=max_rows_per_group)
+        return open_file(source, groups=groups, max_rows_per_group=max_rows_per_group, width=width)
     source, groups = split_groups(source, groups)
     return ArrayRows(source, groups=groups, max_rows_per_group=max_rows_per_group)
 
@@ -37,10 +46,10 @@ def is_elsewhere(source: Any) -> bool:  # noqa: ANN401
     return is_path(source) or _library(source) in ("dask", "pyspark") or known
 
 
-def names_of(source: Any, groups: Any) -> tuple[str, ...] | None:  # noqa: ANN401
+def names_of(source: Any, groups: Any, width: int) -> tuple[str, ...] | None:  # noqa: ANN401
     """The names of the features of rows that are elsewhere, if each has a name of its own."""
     if is_path(source):
-        return layout_of(source, groups=groups).given_names
+        return layout_of(source, groups=groups, width=width).given_names
     if not hasattr(source, "columns"):
         return None
     names = tuple(name for name in source.columns if name != groups)

@@ -88,10 +88,19 @@ class Parquet:
             yield Block.clean(np.column_stack(columns), first)
             first += batch.num_rows
 
-    def labels(self, position: int) -> Iterator[list[str]]:
-        """Read one column as text."""
-        for batch in self._batches([position]):
-            yield ["" if value is None else str(value) for value in batch.column(0).to_pylist()]
+    def check_owner(self, position: int) -> None:
+        """Refuse a column of lists, structures and the like."""
+        with _file(self.file) as file:
+            column = file.schema_arrow.field(position)
+        if not _is_label(column.type):
+            raise ValueError(
+                f"column {column.name} ({column.type}) cannot say whose rows are whose: it must "
+                "hold numbers, text, bytes, dates or times"
+            )
+
+    def cells(self, position: int) -> Iterator[list[Any]]:
+        """Read one column as Python values of its type; None where one is missing."""
+        return (values_of(column) for column in self.arrays(position))
 
     def arrays(self, position: int) -> Iterator[Any]:
         """Read one column as Arrow arrays of its own type."""
@@ -161,6 +170,33 @@ def _is_number(kind: Any) -> bool:  # noqa: ANN401
     types = _pyarrow().types
     tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
     return any(test(kind) for test in tests)
+
+
+def _is_label(kind: Any) -> bool:  # noqa: ANN401
+    types = _pyarrow().types
+    if types.is_dictionary(kind):
+        return _is_label(kind.value_type)
+    texts = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    others = (types.is_fixed_size_binary, types.is_temporal, types.is_null)
+    return _is_number(kind) or any(test(kind) for test in (*texts, *others))
+
+
+def values_of(column: Any) -> list[Any]:  # noqa: ANN401
+    """Python values, and NumPy's for dates and times, whose range is larger. Never raises."""
+    arrow = _pyarrow()
+    types = arrow.types
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if types.is_timestamp(kind) or types.is_date(kind) or types.is_duration(kind):
+        return list(column.to_numpy(zero_copy_only=False))
+    try:
+        values: list[Any] = column.to_pylist()
+    except UnicodeDecodeError:
+        # A file may call bytes text that are not UTF-8.
+        raw = column.cast(arrow.large_binary() if types.is_large_string(kind) else arrow.binary())
+        values = [b if b is None else b.decode("utf-8", "surrogateescape") for b in raw.to_pylist()]
+    return values
 
 
 def _floats(column: Any) -> Floats:  # noqa: ANN401

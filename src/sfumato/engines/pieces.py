@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sfumato.box import Floats
+from sfumato.engines.labels import keys_of
 from sfumato.engines.storage import Stamp
 from sfumato.engines.tables import Layout, Table
 
@@ -43,11 +44,12 @@ class Piece:
         self._check()
 
     def labels(self) -> Iterator[list[str]]:
-        """Read whose rows are whose."""
+        """Read whose rows are whose: the key of every row's label."""
         if self.owner is None:
             raise ValueError("no column names the groups")
         self._check()
-        yield from self.table.labels(self.owner)
+        for cells in self.table.cells(self.owner):
+            yield keys_of(cells)
         self._check()
 
     def _check(self) -> None:

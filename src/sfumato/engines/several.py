@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sfumato.engines.storage import Stored
 from sfumato.engines.tables import Block, Table
@@ -65,10 +66,15 @@ class Several:
         for table in self.tables:
             yield from table.blocks(positions)
 
-    def labels(self, position: int) -> Iterator[list[str]]:
-        """Read one column as text."""
+    def check_owner(self, position: int) -> None:
+        """Refuse a column whose declared type cannot say whose rows are whose."""
         for table in self.tables:
-            yield from table.labels(position)
+            table.check_owner(position)
+
+    def cells(self, position: int) -> Iterator[list[Any]]:
+        """Read one column as it is in each file: text, or values of its type there."""
+        for table in self.tables:
+            yield from table.cells(position)
 
 
 def tables_of(table: Table) -> tuple[Table, ...]:

@@ -11,13 +11,13 @@ from pyspark.sql import functions, types
 
 from sfumato.engines.base import Rows
 from sfumato.engines.delimited import Header
-from sfumato.engines.files import layout_of
+from sfumato.engines.files import TableFile, layout_of
 from sfumato.engines.kernels import MAX_FEATURES
 from sfumato.engines.parts import PartedRows
 from sfumato.engines.pieces import pieces_of
 from sfumato.engines.spark_engine import SparkEngine, collected, mapped
 from sfumato.engines.spark_session import session
-from sfumato.engines.spark_tasks import MARK, Columns, Pieces, marking, reading
+from sfumato.engines.spark_tasks import MARK, Columns, Pieces, keying, marking, reading
 from sfumato.engines.storage import Paths
 from sfumato.engines.tables import Column, Layout
 
@@ -53,19 +53,22 @@ def open_spark(
     table = _columns(frame, groups)
     width = len(table.columns) - (groups is not None)
     parts = collected(mapped(table.select(functions.lit(0)), marking(), MARK)).num_rows
+    if groups is not None:
+        table = mapped(table, keying(width), _keyed(width))
     return PartedRows(_engine(table, width, max(1, parts), groups, max_rows_per_group, keep=keep))
 
 
 @contextmanager
 def open_spark_files(
-    paths: Paths,
+    paths: Paths | TableFile,
     *,
-    columns: Iterable[Column] | None = None,
+    columns: Iterable[Column] | int | None = None,
     groups: Column | None = None,
     max_rows_per_group: int = 1,
     workers: int | None = None,
     scheduler: str | None = None,
-    header: Header = "auto",
+    header: Header = None,
+    sep: str | None = None,
 ) -> Iterator[Rows]:
     """Open files for executors that read them themselves; what is started here ends with the block.
 
@@ -73,7 +76,7 @@ def open_spark_files(
     run at a time on this machine. A session that is active already is used, and stays. Paths and
     columns are as for `open_file`; the executors must find the files under the same paths.
     """
-    layout = layout_of(paths, columns=columns, groups=groups, header=header)
+    layout = layout_of(paths, columns=columns, groups=groups, header=header, sep=sep)
     with session(workers, scheduler) as spark:
         engine = _files(spark, layout, max_rows_per_group)
         try:
@@ -91,9 +94,13 @@ def _files(spark: Any, layout: Layout, most: int) -> SparkEngine:  # noqa: ANN40
     numbers = spark.range(0, n_parts, 1, n_parts)
     if layout.owner is None:
         return SparkEngine(numbers, pieces, n_parts, fixed=True)
-    names = [f"c{i} double" for i in range(width)]
-    table = mapped(numbers, reading(pieces), ", ".join([*names, f"c{width} string"]))
+    table = mapped(numbers, reading(pieces), _keyed(width))
     return _engine(table, width, n_parts, "owner", most)
+
+
+def _keyed(width: int) -> str:
+    """The schema of features with the keys of their labels behind them."""
+    return ", ".join([*(f"c{i} double" for i in range(width)), f"c{width} string"])
 
 
 def _engine(
@@ -131,8 +138,8 @@ def _columns(frame: Any, groups: str | None) -> Any:  # noqa: ANN401
     _check([frame.schema[i] for i in places])
     chosen = [plain[f"c{i}"].cast("double").alias(f"c{n}") for n, i in enumerate(places)]
     if owner is not None:
-        label = _label(plain[f"c{owner}"], frame.schema[owner])
-        chosen.append(label.alias(f"c{len(places)}"))
+        _check_label(frame.schema[owner])
+        chosen.append(plain[f"c{owner}"].alias(f"c{len(places)}"))
     return plain.select(*chosen)
 
 
@@ -149,12 +156,7 @@ def _check(fields: list[Any]) -> None:
         raise TypeError(f"columns must hold numbers; these do not: {listing}")
 
 
-def _label(column: Any, field: Any) -> Any:  # noqa: ANN401
-    """The column by which rows are gathered: labels that count as equal are made the same."""
+def _check_label(field: Any) -> None:  # noqa: ANN401
     if not isinstance(field.dataType, _LABELS):
         kind = field.dataType.simpleString()
         raise TypeError(f"column {field.name} ({kind}) cannot say whose rows are whose")
-    if isinstance(field.dataType, types.FloatType | types.DoubleType):
-        # Not a number is no label, and the two zeros are one.
-        return functions.when(~functions.isnan(column), column + functions.lit(0.0))
-    return column

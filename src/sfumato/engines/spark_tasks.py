@@ -15,6 +15,8 @@ from pyspark import TaskContext
 
 from sfumato.box import Floats, Ints, Lattice
 from sfumato.engines.base import Scale
+from sfumato.engines.labels import keys_of
+from sfumato.engines.parquet import values_of
 from sfumato.engines.pieces import Piece
 from sfumato.engines.tasks import Fold, Partial, Pick, Picked, counted
 
@@ -102,11 +104,25 @@ def reading(pieces: Pieces) -> OnBatches:
         for piece in pieces.of(batches):
             labels = (label for block in piece.labels() for label in block)
             for block in piece.blocks():
-                owners = pa.array([next(labels) for _ in block], pa.string())
-                names = [f"c{i}" for i in range(pieces.n_features + 1)]
-                yield pa.RecordBatch.from_arrays([*map(pa.array, block.T), owners], names)
+                yield _with_keys([*map(pa.array, block.T)], [next(labels) for _ in block])
 
     return read
+
+
+def keying(width: int) -> OnBatches:
+    """Put keys in place of the labels that stand behind the features."""
+
+    def key(batches: Batches) -> Batches:
+        for batch in batches:
+            keys = keys_of(values_of(batch.column(width)))
+            yield _with_keys(batch.columns[:width], keys)
+
+    return key
+
+
+def _with_keys(features: list[Any], keys: list[Any]) -> Any:  # noqa: ANN401
+    names = [f"c{i}" for i in range(len(features) + 1)]
+    return pa.RecordBatch.from_arrays([*features, pa.array(map(str, keys), pa.string())], names)
 
 
 def snapping(source: Source, scale: Scale, most: int | None, n_parts: int) -> OnBatches:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,8 +82,11 @@ class Table(Protocol):
     def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
         """Read these columns, in this order, from the first row to the last."""
 
-    def labels(self, position: int) -> Iterator[list[str]]:
-        """Read one column as text."""
+    def check_owner(self, position: int) -> None:
+        """Refuse a column whose declared type cannot say whose rows are whose."""
+
+    def cells(self, position: int) -> Iterator[list[Any]]:
+        """Read one column as it is: text, or values of its type."""
 
 
 def position_of(table: Table, column: Column) -> int:
@@ -151,21 +154,31 @@ class Layout:
         return self.positions.index(position)
 
 
+def _chosen(
+    table: Table, columns: Iterable[Column] | int | None, others: Set[int | None]
+) -> tuple[int, ...]:
+    if isinstance(columns, str):
+        raise TypeError(f"columns must be a list of names or positions, got {columns!r}")
+    if columns is not None and not isinstance(columns, int):
+        return tuple(position_of(table, column) for column in columns)
+    if columns is not None and columns != len(table.usual):
+        raise ValueError(f"{table.files[0]} has {len(table.usual)} columns, not {columns}")
+    return tuple(i for i in table.usual if i not in others)
+
+
 def select(
     table: Table,
-    columns: Iterable[Column] | None,
+    columns: Iterable[Column] | int | None,
     groups: Column | None = None,
     keep: Iterable[Column] = (),
 ) -> Layout:
-    """Choose the features, the column that names the groups, and those that are kept."""
+    """Choose the features, the column that names the groups, and those that are kept.
+
+    A number in place of columns is how many of them the table has.
+    """
     owner = None if groups is None else position_of(table, groups)
     kept = tuple(sorted({position_of(table, column) for column in keep}))
-    if columns is None:
-        chosen = tuple(i for i in table.usual if i != owner and i not in kept)
-    elif isinstance(columns, str):
-        raise TypeError(f"columns must be a list of names or positions, got {columns!r}")
-    else:
-        chosen = tuple(position_of(table, column) for column in columns)
+    chosen = _chosen(table, columns, {owner, *kept})
     twice = next((i for i in chosen if chosen.count(i) > 1), None)
     if twice is not None:
         raise ValueError(f"column {table.names[twice]!r} is asked for twice")
@@ -179,4 +192,6 @@ def select(
     if not chosen:
         raise ValueError("no column is left to read; at least one is needed")
     table.check(chosen)
+    if owner is not None:
+        table.check_owner(owner)
     return Layout(table, chosen, owner, kept)
