@@ -84,8 +84,10 @@ MUTANTS = {
     ),
     "rows are read before the charge": Mutant(
         "curator/vault.py",
-        "        positions = account.charge(entries)\n        result = read(self.__rows)\n",
-        "        result = read(self.__rows)\n        positions = account.charge(entries)\n",
+        "        positions = self.__ledger.charge(account, entries)\n"
+        "        result = read(self.__rows)\n",
+        "        result = read(self.__rows)\n"
+        "        positions = self.__ledger.charge(account, entries)\n",
         f"{CURATOR}::test_every_question_is_charged_before_a_row_is_read",
     ),
     "subclasses of questions are let in": Mutant(
@@ -246,8 +248,8 @@ MUTANTS = {
     ),
     "charged accounts are taken back": Mutant(
         "budget.py",
-        "if account in self._accounts and not account.entries:",
-        "if account in self._accounts:",
+        "if a is not account or e}",
+        "if a is not account}",
         "tests/unit/test_budget.py::test_only_an_account_without_a_charge_is_taken_back",
     ),
     "selection forgets the factor 2": Mutant(

@@ -79,7 +79,7 @@ MUTANTS = {
         "curator/vault.py",
         "        view._in_ball = projection.ball\n",
         "        view._in_ball = projection.ball\n"
-        "        view.ledger = Ledger(*self.ledger.total)\n",
+        "        view.__ledger = Ledger(*self.ledger.total)\n",
         f"{VIEWS}::test_views_do_not_multiply_the_budget",
     ),
     "a view forgets the groups": Mutant(

@@ -19,6 +19,12 @@ def entry(share):
     return Entry("a question", share, "laplace", F(1), "± 1 rows", 0.0)
 
 
+def charge(account, *amounts, kind="pure"):
+    """Charge an account at its own ledger for one question of several parts."""
+    entries = [entry(Share(kind, amount, account=account)) for amount in amounts]
+    return account.ledger.charge(account, entries)
+
+
 @given(positive, st.fractions(0, F(1, 2)), weights)
 def test_split_parts_sum_exactly_to_the_whole(amount, delta, parts):
     shares = Share("approximate", amount, delta).split(*parts)
@@ -55,9 +61,9 @@ def test_a_ledger_grants_to_the_last_crumb_and_not_beyond():
 def test_overspent_names_total_spent_asked_and_affordable():
     ledger = Ledger(F(1), F(1, 10**6))
     account = ledger.open("fit", Caps(pure=F(1)))
-    account.charge([entry(Share("pure", F(3, 4), account=account))])
+    charge(account, F(3, 4))
     with pytest.raises(Overspent) as error:
-        account.charge([entry(Share("pure", F(1, 2), account=account))])
+        charge(account, F(1, 2))
     for part in ("total 1", "spent 0.75", "asked 0.5", "largest affordable 0.25", "a question"):
         assert part in str(error.value)
 
@@ -71,25 +77,25 @@ def test_delta_is_checked_on_its_own():
 def test_each_currency_has_its_own_cap():
     account = Ledger(F(2), F(1, 10**6)).open("fit", Caps(pure=F(1), gaussian=(F(1), F(1, 10**6))))
     mu2 = account.rest("gdp")
-    account.charge([entry(account.rest("pure")), entry(mu2)])
+    account.ledger.charge(account, [entry(account.rest("pure")), entry(mu2)])
     for kind in ("pure", "gdp", "approximate"):
         assert account.rest(kind).amount == 0
         with pytest.raises(Overspent):
-            account.charge([entry(Share(kind, F(1, 10**12)))])
+            charge(account, F(1, 10**12), kind=kind)
     assert account.spent("gdp") == (mu2.amount, 0)
 
 
 def test_charges_of_one_question_are_all_or_none():
     account = Ledger(F(1)).open("fit", Caps(pure=F(1)))
     with pytest.raises(Overspent):
-        account.charge([entry(Share("pure", F(2, 3))), entry(Share("pure", F(2, 3)))])
+        charge(account, F(2, 3), F(2, 3))
     assert account.entries == ()
 
 
 def test_only_an_account_without_a_charge_is_taken_back():
     ledger = Ledger(F(1))
     unused, used = ledger.open("a", Caps(pure=F(1, 2))), ledger.open("b", Caps(pure=F(1, 2)))
-    used.charge([entry(Share("pure", F(1, 100)))])
+    charge(used, F(1, 100))
     for account in (unused, used, unused):
         ledger.cancel(account)
     assert ledger.accounts == (used,)
@@ -100,14 +106,14 @@ def test_only_an_account_without_a_charge_is_taken_back():
 def test_a_free_question_is_refused(amount):
     account = Ledger(F(1)).open("fit", Caps(pure=F(1)))
     with pytest.raises(ValueError, match="above 0"):
-        account.charge([entry(Share("pure", amount))])
+        charge(account, amount)
 
 
 def test_a_release_is_noted_and_a_charge_without_one_stays():
     account = Ledger(F(1)).open("fit", Caps(pure=F(1)))
-    first = account.charge([entry(Share("pure", F(1, 4)))])
-    account.charge([entry(Share("pure", F(1, 4)))])
-    account.record(first)
+    first = charge(account, F(1, 4))
+    charge(account, F(1, 4))
+    account.ledger.record(account, first)
     assert [e.released for e in account.entries] == [True, False]
     assert account.spent("pure") == (F(1, 2), 0)
 
@@ -126,7 +132,7 @@ def test_threads_cannot_overspend():
         start.wait()
         for _ in range(50):
             try:
-                account.charge([entry(Share("pure", F(1, 100)))])
+                charge(account, F(1, 100))
                 granted.append(1)
             except Overspent:
                 pass
@@ -163,7 +169,7 @@ class LedgerLife(RuleBasedStateMachine):
         account = data.draw(st.sampled_from(self.ledger.accounts))
         rest = account.rest(kind)
         try:
-            account.charge([entry(Share(kind, rest.amount * part))])
+            charge(account, rest.amount * part, kind=kind)
             self.entries += 1
             assert part <= 1
         except Overspent:

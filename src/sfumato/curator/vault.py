@@ -47,18 +47,39 @@ class Vault:
     ) -> None:
         if (ledger is None) == (epsilon is None):
             raise ValueError("a curator needs either epsilon (and delta) or a ledger")
-        self.ledger = ledger or Ledger(check_epsilon(epsilon), check_delta(delta))
+        if ledger is not None and not isinstance(ledger, Ledger):
+            raise TypeError(f"a ledger must be a sfumato Ledger, got {type(ledger).__name__}")
+        self.__ledger = ledger or Ledger(check_epsilon(epsilon), check_delta(delta))
         self.__noise: Noise = noise or SecureNoise()
         if self.ledger.durable and self.__noise.replayable:
             raise ValueError("a durable ledger needs secret noise: replayable noise is for tests")
         most = check_whole(max_rows_per_group, "max_rows_per_group")
         self.__rows = rows_of(X, groups=groups, max_rows_per_group=most, width=columns_in(bounds))
-        self.box = Box.of(bounds, self.__rows.n_features, nan)
+        self.__box = Box.of(bounds, self.__rows.n_features, nan)
         # The rows say how many of them a neighbour can take away, however they were opened.
         self._rows_per_neighbour = self.__rows.max_rows_per_group or 1
-        self.neighbours = neighbours_of(self.__rows.max_rows_per_group)
         # Rows of some views are known to lie in a ball of radius REACH.
         self._in_ball = False
+
+    @property
+    def ledger(self) -> Ledger:
+        """The budget of this dataset."""
+        return self.__ledger
+
+    @property
+    def box(self) -> Box:
+        """The bounds, and the lattice in them."""
+        return self.__box
+
+    @property
+    def rows_per_neighbour(self) -> int:
+        """How many rows one neighbour may take away: 1, or the most that a group may have."""
+        return self._rows_per_neighbour
+
+    @property
+    def neighbours(self) -> str:
+        """What is protected as a whole, in words."""
+        return neighbours_of(self.__rows.max_rows_per_group)
 
     def __repr__(self) -> str:
         epsilon, delta = (float(x) for x in self.ledger.left)
@@ -71,7 +92,8 @@ class Vault:
 
     def _check(self, *shares: Share) -> None:
         for share in shares:
-            if not isinstance(share, Share) or share.account is None:
+            # A subclass could show one amount to the noise and another to the ledger.
+            if type(share) is not Share or share.account is None:
                 raise TypeError("a question is paid with a share of an account of this curator")
             if share.account.ledger is not self.ledger:
                 raise ValueError("this share belongs to the ledger of another dataset")
@@ -85,9 +107,9 @@ class Vault:
         account = entries[0].share.account
         if account is None:
             raise TypeError("a question is paid with a share of an account")
-        positions = account.charge(entries)
+        positions = self.__ledger.charge(account, entries)
         result = read(self.__rows)
-        account.record(positions)
+        self.__ledger.record(account, positions)
         return result
 
     def _seen_through(self, projection: Projection) -> Self:
@@ -95,7 +117,7 @@ class Vault:
         view = object.__new__(type(self))
         vars(view).update(vars(self))
         view.__rows = ViewedRows(self.__rows, self.box, projection)
-        view.box = projection.box(self.box.nan)
+        view.__box = projection.box(self.box.nan)
         view._in_ball = projection.ball
         return view
 
