@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Literal
 
@@ -14,6 +16,9 @@ GuaranteeKind = Literal["pure", "gdp", "approximate", "metric", "local"]
 
 ONE_ROW = "one row"
 ANY_TWO_ROWS = "any two rows"
+
+# More than what floats lose in a logarithm and its inverse.
+_ROUNDING = 1e-12
 
 
 def neighbours_of(max_rows: int | None) -> str:
@@ -114,3 +119,37 @@ def of_accounts(accounts: Sequence[Account], neighbours: str) -> Guarantee:
     if delta:
         return Guarantee("approximate", epsilon, delta, neighbours)
     return Guarantee("pure", epsilon, ZERO, neighbours)
+
+
+def rho_of_accounts(accounts: Sequence[Account]) -> float | None:
+    """ρ of zero-concentrated DP that the caps of some accounts allow, rounded up.
+
+    Pure charges of at most ε together are ε²/2-zCDP and Gaussian ones of at most μ² are μ²/2-zCDP,
+    in every run. None beside a cap for plain (ε, δ) charges, and beyond what a float can hold.
+    """
+    caps = [account.caps for account in accounts]
+    if any(max(one.approximate) > 0 for one in caps):
+        return None
+    exact = sum((one.pure**2 / 2 + rho_of(one.of("gdp")[0]) for one in caps), ZERO)
+    try:
+        rho = float(exact)
+    except OverflowError:
+        return None
+    return rho if Fraction(rho) >= exact else math.nextafter(rho, math.inf)
+
+
+def finite_precision_delta(epsilon: float, distance: float) -> float:
+    """δ that samplers within this statistical distance of their laws add: (1 + e^ε)·distance.
+
+    Rounded up; 1, which promises nothing, is the most. See docs/proofs/stream.md.
+    """
+    if not distance:
+        return 0.0
+    logarithm = math.log(distance) + epsilon + math.log1p(math.exp(-epsilon))
+    return min(1.0, math.exp(min(logarithm, 0.0)) * (1 + _ROUNDING))
+
+
+def shown_above(value: float, digits: int) -> str:
+    """A number in so many digits, rounded up."""
+    up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value))
+    return f"{float(up):.{digits}g}"

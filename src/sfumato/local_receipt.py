@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sfumato.guarantee import Guarantee
+from sfumato.guarantee import Guarantee, finite_precision_delta, shown_above
 
 _FACTORS = (2, 10, 100)
 
@@ -18,7 +18,7 @@ class LocalReceipt:
     """What was done to every row. Prints as text; `to_json` gives the same as data.
 
     `between_any_two` is ε between the two rows that lie furthest apart in the bounds. `slack` is
-    the proven distance of the sampler to its law, for a block of rows.
+    the proven statistical distance of the sampler to its law, for a block of rows.
     """
 
     mechanism: str
@@ -32,6 +32,11 @@ class LocalReceipt:
     def epsilon(self) -> float:
         """ε: per unit of distance if the guarantee is metric, else between any two rows."""
         return float(self.guarantee.amount)
+
+    @property
+    def finite_precision_delta(self) -> float:
+        """What finite precision adds to δ between any two rows: (1 + e^ε)·slack, up to 1."""
+        return finite_precision_delta(self.between_any_two, self.slack)
 
     def to_dict(self) -> dict[str, Any]:
         """The receipt as plain values; exact numbers are fractions written as text."""
@@ -48,6 +53,7 @@ class LocalReceipt:
             "law": self.law,
             "epsilon_between_any_two_rows": self.between_any_two,
             "numerical_slack": self.slack,
+            "finite_precision_delta": self.finite_precision_delta,
             "notes": list(self.notes),
         }
 
@@ -92,10 +98,28 @@ def sentences_of(receipt: LocalReceipt) -> list[str]:
         *lines,
         "This is a promise about each report. It never adds to the ε of a private fit, and a row "
         "that is reported again is promised the sum.",
-        f"Numerical slack of the sampler: below {receipt.slack:.0e} for a block of rows, beside "
-        "the promise.",
+        _precision(receipt),
         *(f"Note: {note}." for note in receipt.notes),
     ]
+
+
+def _precision(receipt: LocalReceipt) -> str:
+    """What finite precision adds to δ: more between rows far apart, if the promise is metric."""
+    added, what = receipt.finite_precision_delta, "Finite precision of the sampler"
+    if receipt.guarantee.kind != "metric":
+        if added >= 1:
+            return f"{what} leaves no guarantee at this ε: a smaller ε has one."
+        return f"{what} adds at most {shown_above(added, 2)} to δ, for a block of rows."
+    near = f"(1 + exp({receipt.epsilon:.6g}·r))·{shown_above(receipt.slack, 2)}"
+    if added >= 1:
+        return (
+            f"{what} leaves no guarantee between the rows that are furthest apart; to δ between "
+            f"rows r apart it adds at most {near}."
+        )
+    return (
+        f"{what} adds at most {shown_above(added, 2)} to δ between any two rows, and {near} "
+        "between rows r apart."
+    )
 
 
 def _alike(promise: Guarantee) -> str:

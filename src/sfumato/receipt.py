@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
 from sfumato.budget import Account, Entry, Kind
-from sfumato.guarantee import Guarantee, of_accounts
+from sfumato.guarantee import (
+    Guarantee,
+    finite_precision_delta,
+    of_accounts,
+    rho_of_accounts,
+    shown_above,
+)
 
 _KINDS: tuple[Kind, ...] = ("pure", "gdp", "approximate")
 _UNITS = {"pure": "ε", "gdp": "μ²", "approximate": "ε"}
@@ -48,13 +55,19 @@ class Line:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a fit asked and spent. Prints as a table; `to_json` gives the same as data."""
+    """What a fit asked and spent. Prints as a table; `to_json` gives the same as data.
+
+    `slack` is the sum of the statistical distances of the samplers to their laws. `rho` is ρ of
+    zero-concentrated DP that the caps of the fit allow, whatever part of them was charged; None
+    where they allow plain (ε, δ) charges.
+    """
 
     method: str
     guarantee: Guarantee
     lines: tuple[Line, ...]
     slack: float
     notes: tuple[str, ...] = ()
+    rho: float | None = None
 
     @classmethod
     def of(
@@ -66,8 +79,9 @@ class Receipt:
             method=method,
             guarantee=of_accounts(accounts, neighbours),
             lines=tuple(Line.of(entry) for entry in entries),
-            slack=sum(entry.slack for entry in entries),
+            slack=math.fsum(entry.slack for entry in entries),
             notes=notes,
+            rho=rho_of_accounts(accounts),
         )
 
     @property
@@ -88,12 +102,9 @@ class Receipt:
         )
 
     @property
-    def rho(self) -> float | None:
-        """ρ of zero-concentrated DP: Σ ε²/2 + Σ μ²/2 of all charges; None after (ε, δ) charges."""
-        if any(line.kind == "approximate" for line in self.lines):
-            return None
-        costs = [(line.kind, Fraction(line.cost)) for line in self.lines]
-        return float(sum(c * c / 2 if kind == "pure" else c / 2 for kind, c in costs))
+    def finite_precision_delta(self) -> float:
+        """What the finite precision of the samplers adds to δ at most: (1 + e^ε)·slack, up to 1."""
+        return finite_precision_delta(self.epsilon, self.slack)
 
     def to_dict(self) -> dict[str, Any]:
         """The receipt as plain values; exact numbers are fractions written as text."""
@@ -108,8 +119,9 @@ class Receipt:
             "method": self.method,
             "guarantee": promise,
             "questions": [asdict(line) for line in self.lines],
-            "rho_zcdp": self.rho,
+            "rho_zcdp_cap": self.rho,
             "numerical_slack": self.slack,
+            "finite_precision_delta": self.finite_precision_delta,
             "notes": list(self.notes),
         }
 
@@ -117,17 +129,20 @@ class Receipt:
     def from_dict(cls, data: dict[str, Any]) -> Receipt:
         """Read back what `to_dict` wrote."""
         promise = data["guarantee"]
+        guarantee = Guarantee(
+            promise["kind"],
+            Fraction(promise["epsilon"]),
+            Fraction(promise["delta"]),
+            promise["neighbours"],
+        )
         return cls(
             method=data["method"],
-            guarantee=Guarantee(
-                promise["kind"],
-                Fraction(promise["epsilon"]),
-                Fraction(promise["delta"]),
-                promise["neighbours"],
-            ),
+            guarantee=guarantee,
             lines=tuple(Line(**line) for line in data["questions"]),
             slack=data["numerical_slack"],
             notes=tuple(data["notes"]),
+            # Older files have another key, with a ρ of what one run was charged: it is not read.
+            rho=data.get("rho_zcdp_cap"),
         )
 
     def to_json(self, indent: int | None = 2) -> str:
@@ -174,13 +189,22 @@ def table_of(receipt: Receipt) -> Any:  # noqa: ANN401  (rich is imported only w
 def sentences_of(receipt: Receipt) -> list[str]:
     """The promise of a receipt in words, and its notes."""
     delta = f", δ = {receipt.delta:.3g}" if receipt.delta else ""
-    rho = [] if receipt.rho is None else [f"As zero-concentrated DP: ρ = {receipt.rho:.4g}."]
+    rho = "" if receipt.rho is None else shown_above(receipt.rho, 4)
     return [
         f"Promise: ε = {receipt.epsilon:.6g}{delta}. {receipt.guarantee.in_words()}",
-        *rho,
-        f"Numerical slack of the samplers: below {receipt.slack:.0e}, beside the promise.",
+        *([f"As zero-concentrated DP: ρ = {rho}."] if rho else []),
+        _precision(receipt),
         *(f"Note: {note}." for note in receipt.notes),
     ]
+
+
+def _precision(receipt: Receipt) -> str:
+    added = receipt.finite_precision_delta
+    if added >= 1:
+        return (
+            "Finite precision of the samplers leaves no guarantee at this ε: a smaller ε has one."
+        )
+    return f"Finite precision of the samplers adds at most {shown_above(added, 2)} to δ."
 
 
 def _cost(kind: Kind, amount: str | Fraction, delta: str | Fraction) -> str:

@@ -219,7 +219,7 @@ def test_receipt_is_a_table_with_the_promise():
     assert "δ = 1e-06" in str(approximate.receipt_)
     parsed = json.loads(approximate.receipt_.to_json())
     assert parsed["guarantee"]["kind"] == "approximate"
-    assert parsed["rho_zcdp"] > 0
+    assert parsed["rho_zcdp_cap"] > 0
 
 
 BAD_SETTINGS = [

@@ -1,7 +1,8 @@
 """How far the samplers can be from their laws: upper bounds, in statistical distance, per call.
 
 A mechanism that is epsilon-DP with its exact law is (epsilon, delta)-DP with the sampler, where
-delta is at most (1 + e^epsilon) times the slack. Derivations: docs/proofs.
+delta is at most (1 + e^epsilon) times the slack: `guarantee.finite_precision_delta`, which receipts
+state. Derivations: docs/proofs.
 """
 
 from __future__ import annotations
