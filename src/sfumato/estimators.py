@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -136,7 +137,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         epsilon, delta = check_epsilon(self.epsilon), check_delta(self.delta)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         opened = self._open(X, groups, Ledger(epsilon, delta))
-        task = Task(k, self.n_features_in_, opened.for_method, delta, n_rows, choose_k=choose_k)
+        task = _task_of(opened, k, delta, n_rows, choose_k=choose_k)
         caps = method.caps(task)
         bounded = opened.bounded()
         curator = bounded.curator
@@ -235,3 +236,15 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
         return squared_distances(X, self.cluster_centers_, self.box_)
+
+
+def _task_of(
+    opened: Bounded | Unbounded, k: int, delta: Fraction, n_rows: int | None, *, choose_k: bool
+) -> Task:
+    numbers = (k, opened.n_features, opened.for_method, delta, n_rows)
+    most = (
+        opened.curator.rows_per_neighbour
+        if isinstance(opened, Bounded)
+        else opened.rows.max_rows_per_group or 1
+    )
+    return Task(*numbers, choose_k=choose_k, max_rows_per_group=most)

@@ -75,7 +75,8 @@ def curator_of(rows, noise=None, **settings):
 
 
 def run(curator, case, n_rows=None):
-    task = Task(case.k, case.d, *case.budget, n_rows, choose_k=case.choose_k)
+    together = {"max_rows_per_group": curator.rows_per_neighbour}
+    task = Task(case.k, case.d, *case.budget, n_rows, choose_k=case.choose_k, **together)
     account = curator.reserve("law", Auto().caps(task))
     found = Auto()(curator, task, account=account, rng=np.random.default_rng(2))
     return account, found
@@ -149,6 +150,22 @@ def test_groups_lose_no_more_than_was_charged(case):
     second.replay = first.transcript
     run(second, case)
     check_transcripts(first, second, account)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES.values() if not c.budget[1]])
+def test_groups_of_m_rows_with_m_times_the_budget_are_treated_like_rows(case):
+    """Noise is for m rows: all that it is compared with must be as if ε were m times smaller."""
+    rows, m = rows_of(case), 4
+    larger = replace(case, budget=(case.budget[0] * m, case.budget[1]))
+    alone, found = run(curator_of(rows), case)
+    groups = curator_of(rows, groups=np.arange(len(rows)), max_rows_per_group=m)
+    together, again = run(groups, larger)
+    assert found.notes == again.notes
+    for one, other in zip(alone.entries, together.entries, strict=True):
+        assert one.question == other.question
+        assert float(other.share.amount) == pytest.approx(m * float(one.share.amount), rel=1e-9)
+        assert float(other.scale) == pytest.approx(float(one.scale), rel=1e-9)
+    np.testing.assert_array_equal(found.points, again.points)
 
 
 def test_hardly_any_rows_in_few_columns_get_one_mean():

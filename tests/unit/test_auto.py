@@ -1,12 +1,18 @@
 """How `auto` divides its budget, before it sees a row."""
 
+from dataclasses import replace
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from sfumato import PrivateKMeans
-from sfumato.methods.auto import Auto
+from sfumato.budget import Caps, Ledger
+from sfumato.methods.auto import Auto, guard
+from sfumato.methods.auto.foresight import foresee
+from sfumato.methods.auto.routes import high_route, middle_route, step_error
+from sfumato.methods.auto.wallet import Size, Wallet
 from sfumato.methods.base import Task
 
 TINY = Fraction(1, 10**6)
@@ -29,3 +35,91 @@ def test_beside_pure_steps_the_tree_is_larger(k, tree):
     model = PrivateKMeans(k, epsilon=10.0, bounds=(0, 1), n_rows=len(rows)).fit(rows)
     paid = sum(Fraction(line.cost) for line in model.receipt_.lines if "tree" in line.question)
     assert float(paid) == pytest.approx(10 * tree)
+
+
+GROUP = 5
+
+
+def wallet_of(task, n, caps=None):
+    caps = caps or Auto().caps(task)
+    account = Ledger(caps.epsilon, caps.delta).open("test", caps)
+    return Wallet(account, task, Size(float(n), 0.0))
+
+
+def in_groups(task, epsilon_times=1):
+    return replace(task, epsilon=task.epsilon * epsilon_times, max_rows_per_group=GROUP)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5, 14, 26, 40])
+@pytest.mark.parametrize("n", [20, 60, 300, 1000, 3000, 10_000, 100_000])
+@pytest.mark.parametrize("k", [3, 8, 30])
+def test_groups_with_more_budget_are_foreseen_like_single_rows(d, n, k):
+    task = Task(k, d, Fraction(1), Fraction(0))
+    alone, together = (foresee(Auto(), t, n) for t in (task, in_groups(task, GROUP)))
+    assert together.error == pytest.approx(alone.error)
+    assert replace(together, error=0.0) == replace(alone, error=0.0)
+
+
+@pytest.mark.parametrize("d", [8, 64])
+def test_gaussian_noise_is_as_many_times_larger_as_a_group_has_rows(d):
+    task, n = Task(3, d, Fraction(2), TINY), 10**5
+    alone, together = (wallet_of(t, n).steps(0.1) for t in (task, in_groups(task)))
+    assert not alone.pure
+    assert together.amount == alone.amount
+    assert together.noise(0.5, d) == pytest.approx(GROUP * alone.noise(0.5, d))
+    errors = [step_error(steps, d, 3, n) for steps in (alone, together)]
+    assert errors[1] == pytest.approx(GROUP * errors[0])
+
+
+def test_fewer_centres_are_affordable_where_groups_are_hidden():
+    for d, n in ((2, 10), (8, 300), (40, 4000)):
+        for delta in (Fraction(0), TINY):
+            task = Task(8, d, Fraction(1), delta)
+            caps = Auto().caps(task)
+            alone, together = (
+                guard.affordable(wallet_of(t, n, caps)) for t in (task, in_groups(task))
+            )
+            assert together < alone == 8
+            assert guard.affordable(wallet_of(in_groups(task), GROUP * n, caps)) == 8
+
+
+def test_routes_see_the_noise_of_groups():
+    for d, route in ((14, middle_route), (40, lambda wallet: high_route(wallet, 3))):
+        task = Task(3, d, Fraction(1), TINY)
+        n = 3000
+        alone, together = (route(wallet_of(t, n)) for t in (task, in_groups(task)))
+        many = route(wallet_of(in_groups(task), GROUP * n))
+        shown = ("tree", "radii", "mean", "moments", "inside", "full", "span", "sketch")
+        assert any(getattr(alone, name) != getattr(together, name) for name in shown)
+        for name in shown:
+            assert getattr(many, name) == pytest.approx(getattr(alone, name)), name
+        assert many.asks_radius == alone.asks_radius
+
+
+def test_what_is_tiny_is_so_for_each_row_of_a_group():
+    tiny = Task(3, 8, Fraction(2, 10**4), TINY)
+    assert not guard.is_tiny(tiny)
+    assert guard.is_tiny(in_groups(tiny))
+    assert Auto().caps(in_groups(tiny)) == Caps(pure=tiny.epsilon)
+    assert not guard.is_tiny(in_groups(tiny, GROUP))
+    hopeless = Task(3, 4, Fraction(2 * 5, 2**26), Fraction(0))
+    assert not guard.is_hopeless(hopeless)
+    assert guard.is_hopeless(in_groups(hopeless))
+    huge = Task(3, 2, Fraction(10**9), Fraction(0))
+    assert Auto().caps(in_groups(huge)).pure == GROUP * Auto().caps(huge).pure
+
+
+@pytest.mark.parametrize("bounds", [(0, 1), "private"])
+def test_a_fit_tells_its_method_how_many_rows_are_hidden_together(bounds):
+    class Told(Auto):
+        tasks: ClassVar = []
+
+        def caps(self, task):
+            self.tasks.append(task)
+            return super().caps(task)
+
+    rows = np.random.default_rng(0).uniform(size=(400, 2))
+    for groups, most in ((None, 1), (np.arange(400) // 4, 4)):
+        model = PrivateKMeans(2, bounds=bounds, method=Told(), max_rows_per_group=4)
+        model.fit(rows, groups=groups)
+        assert Told.tasks[-1].max_rows_per_group == most

@@ -37,6 +37,7 @@ class Task:
     """What a fit is asked for: public numbers only. `n_rows` is None unless declared public.
 
     With `choose_k` the method finds out how many clusters there are; `k` is the most it may take.
+    `max_rows_per_group` is how many rows are protected together: noise is so many times larger.
     """
 
     k: int
@@ -45,6 +46,7 @@ class Task:
     delta: Fraction
     n_rows: int | None = None
     choose_k: bool = field(default=False, kw_only=True)
+    max_rows_per_group: int = field(default=1, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.k * (self.n_features + 1) > MAX_NUMBERS:

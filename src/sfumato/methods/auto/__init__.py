@@ -26,7 +26,8 @@ from sfumato.methods.auto.wallet import Size, Wallet, caps_of, exact, open_walle
 from sfumato.methods.base import Centers, Task
 from sfumato.synopsis.choice import Criterion, check_criterion, check_range
 
-# More ε than this leaves no noise that could be seen: what is above stays unspent.
+# More ε than this, for each row of a group, leaves no noise that could be seen: what is above
+# stays unspent.
 _MOST = Fraction(1000)
 
 # How many clipped steps a fit is planned for when it chooses its noise.
@@ -83,7 +84,7 @@ class Auto:
             axes = columns(curator, route, wallet.rows) if route.mean else own_columns(curator)
         else:
             route = high_route(wallet, task.k)
-            if n * route.radii <= FIND_RADIUS:
+            if n * wallet.per_row(route.radii) <= FIND_RADIUS:
                 return guard.mean_alone(curator, wallet, "noise would hide how far rows reach")
             axes = main_axes(curator, route, wallet.rows, task.k, rng)
         return deep(curator, axes, route, choice, rng)
@@ -91,4 +92,4 @@ class Auto:
 
 def _bounded(task: Task) -> Task:
     """The same task with no more ε than is of any use, and than noise can be drawn for."""
-    return replace(task, epsilon=min(task.epsilon, _MOST))
+    return replace(task, epsilon=min(task.epsilon, _MOST * task.max_rows_per_group))

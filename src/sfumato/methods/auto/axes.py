@@ -124,7 +124,7 @@ def _main(ball: Curator, share: Share, route: Route, n: float) -> tuple[Floats, 
 def _radius(curator: Curator, center: Floats, route: Route, n: float) -> float:
     """The radius around a point that holds nine rows in ten, if noise lets it be seen."""
     share = route.radius_share(route.radii)
-    outside = min(0.5, max(0.1, 16 / (route.radii * n)))
+    outside = min(0.5, max(0.1, 16 / (route.per_row(route.radii) * n)))
     return radius_around(curator, center[None], share, outside=outside, n=n)
 
 

@@ -57,7 +57,7 @@ def in_full(curator: Curator, points: Floats, radii: Floats, route: Route, n: fl
             moved = _in_span(curator, moved, radii, route)
         if route.asks_radius:
             noise = k * math.sqrt(d) * route.steps.noise(part, d) / n
-            outside = min(0.5, max(0.03, noise, 16 / (route.radius * n)))
+            outside = min(0.5, max(0.03, noise, 16 / (route.per_row(route.radius) * n)))
             share = route.radius_share(route.radius, last=last)
             found = radius_around(curator, moved.points, share, outside=outside, n=n)
             radii = np.minimum(radii, 1.2 * found) if d <= 12 else np.full(k, found)

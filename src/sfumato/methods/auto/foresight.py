@@ -61,13 +61,14 @@ def _apart(task: Task) -> float:
 def _mean(wallet: Wallet, passes: int) -> Foresight:
     d = wallet.task.n_features
     noise = d * (d + 2) * (d + 3) / 3
-    error = _apart(wallet.task) + step_mse(wallet.n, 1, wallet.epsilon, noise)
+    epsilon = wallet.per_row(wallet.epsilon)
+    error = _apart(wallet.task) + step_mse(wallet.n, 1, epsilon, noise)
     return Foresight(error, 3 * _NUMBER * (d + 1), passes, "the mean alone: noise drowns centres")
 
 
 def _low(wallet: Wallet, count: int) -> Foresight:
     task, n = wallet.task, wallet.n
-    d, k, epsilon = task.n_features, task.k, wallet.epsilon
+    d, k, epsilon = task.n_features, task.k, wallet.per_row(wallet.epsilon)
     twice = looks_twice(n, epsilon, k)
     first = epsilon * (FIRST if twice else 1)
     cells = grid_of(k, d, n, first).n_cells

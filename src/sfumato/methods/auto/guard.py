@@ -24,13 +24,18 @@ _DROWNED_HIGH = {True: 0.2, False: 0.27}
 
 
 def is_hopeless(task: Task) -> bool:
-    """Whether even the noise of a mean could not be drawn, or not for groups of rows."""
-    return task.epsilon < Fraction(task.n_features + 1, 2**26)
+    """Whether even the noise of a mean could not be drawn."""
+    return _per_row(task) < Fraction(task.n_features + 1, 2**26)
 
 
 def is_tiny(task: Task) -> bool:
     """Whether ε is so small that only the simplest question can be asked."""
-    return task.epsilon < _LEAST
+    return _per_row(task) < _LEAST
+
+
+def _per_row(task: Task) -> Fraction:
+    """ε that noise is fitted to, where the rows of a group are hidden together."""
+    return task.epsilon / task.max_rows_per_group
 
 
 def affordable(wallet: Wallet) -> int:

@@ -31,18 +31,20 @@ _CLEAR = 0.01
 def low(curator: Curator, wallet: Wallet, choice: Choice, rng: np.random.Generator) -> Centers:
     """Buy a histogram for the choice of cells, the cells, then one clipped step."""
     task, n = wallet.task, wallet.n
-    per_cluster = n * wallet.epsilon / task.k
+    epsilon = wallet.per_row(wallet.epsilon)
+    per_cluster = n * epsilon / task.k
     clumped, why = _is_clumped(curator, wallet.pure(_CLUMPS * wallet.epsilon), n)
-    twice = looks_twice(n, wallet.epsilon, task.k)
+    twice = looks_twice(n, epsilon, task.k)
     share = wallet.pure(FIRST * wallet.epsilon) if twice else wallet.rest("pure")
     if clumped and per_cluster > _TREE_PAYS:
         cells = on_tree(curator, share)
         chosen = f"a tree of {len(cells.weights):,} leaves, because {why}"
     else:
-        cells = on_grid(curator, grid_of(task.k, task.n_features, n, float(share.amount)), share)
+        grid = grid_of(task.k, task.n_features, n, wallet.per_row(float(share.amount)))
+        cells = on_grid(curator, grid, share)
         chosen = f"a grid of {len(cells.weights):,} cells, because {why}"
     k, how = choice.clusters(cells, rng)
-    rest = float(wallet.rest("pure").amount)
+    rest = wallet.per_row(float(wallet.rest("pure").amount))
     noise = math.sqrt(task.n_features * (task.n_features + 3)) * k
     quantile = _WIDEST if rest and noise < _CLEAR * rest * n else _WIDE
     found = centers_of(cells, k, quantile, rng)

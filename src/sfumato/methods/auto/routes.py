@@ -63,6 +63,10 @@ class Route:
     sketch: int = 0
     asks_radius: bool = True
 
+    def per_row(self, epsilon: float) -> float:
+        """What noise is fitted to where `epsilon` is paid: less of it for each row of a group."""
+        return epsilon / self.steps.rows
+
     @property
     def radius(self) -> float:
         """The ε of the radius of one full step."""
@@ -98,7 +102,7 @@ def step_error(steps: Steps, n_features: int, k: int, n: float) -> float:
 def _pure_parts(wallet: Wallet, least: float) -> tuple[float, float]:
     """ε of the tree and of each round of radii."""
     task, epsilon = wallet.task, wallet.epsilon
-    part = min(max(_RADIUS_ROWS / (wallet.n * epsilon), least), 0.2)
+    part = min(max(_RADIUS_ROWS / (wallet.n * wallet.per_row(epsilon)), least), 0.2)
     if wallet.currency == "pure":
         tree = tree_part(task.n_features, task.k, pure=True)
         return tree * epsilon, part * epsilon / 2
@@ -114,7 +118,8 @@ def middle_route(wallet: Wallet) -> Route:
     tree, radii = _pure_parts(wallet, 0.04)
     steps = wallet.steps(tree + 2 * radii)
     mean, moments = 0.05, 0.04
-    if _mean_noise(steps, mean, d, n) > _MEAN_NOISE or n * radii <= FIND_RADIUS:
+    seen = n * wallet.per_row(radii)
+    if _mean_noise(steps, mean, d, n) > _MEAN_NOISE or seen <= FIND_RADIUS:
         mean = moments = 0.0
     rest = 1 - mean - moments
     if d <= AXES or not mean:
@@ -122,7 +127,7 @@ def middle_route(wallet: Wallet) -> Route:
         full: tuple[float, ...] = (rest / 2,)
     else:
         inside, full = _outside_middle(steps, rest, step_error(steps, d, k, n))
-    asks = bool(mean) and n * radii / len(full) > _ASK_RADIUS
+    asks = bool(mean) and seen / len(full) > _ASK_RADIUS
     return Route(steps, tree, radii, mean, moments, inside, full, asks_radius=asks)
 
 
@@ -145,7 +150,8 @@ def high_route(wallet: Wallet, k: int) -> Route:
     steps = wallet.steps(tree + 2 * radii)
     error = step_error(steps, d, k, n)
     if steps.pure:
-        mean, moments = min(max(5 * d / (n * wallet.epsilon), 0.02), 0.3), 0.1
+        mean = min(max(5 * d / (n * wallet.per_row(wallet.epsilon)), 0.02), 0.3)
+        moments = 0.1
         sketch = 0 if k > MANY else _sketch_size(steps, moments, d, n)
         moments = moments if sketch else 0.0
         inside: tuple[float, ...] = (0.06,) if k > MANY else (0.03, 0.03) if sketch else ()

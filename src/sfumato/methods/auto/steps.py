@@ -88,7 +88,7 @@ def mean_of(curator: Curator, share: Share, rows: Size) -> tuple[Floats, Size]:
     everything = Grid(1, d)
     if share.kind == "gdp":
         totals = curator.sums(everything, share=share)
-    elif has_cube(share, d):
+    elif has_cube(curator, share):
         totals = curator.sums(everything, share=share, joint=True)
     else:
         for_counts, for_sums = share.split(1, d)
@@ -101,6 +101,7 @@ def mean_of(curator: Curator, share: Share, rows: Size) -> tuple[Floats, Size]:
     return np.clip(mean, -REACH, REACH), rows
 
 
-def has_cube(share: Share, n_features: int) -> bool:
-    """Whether cube noise can be drawn for a share, with a margin for groups of rows."""
-    return n_features < 2**13 and REACH / 2**35 <= share.amount <= 10 * REACH / (n_features + 1)
+def has_cube(curator: Curator, share: Share) -> bool:
+    """Whether cube noise can be drawn for a share, and for the rows that it hides together."""
+    d, epsilon = curator.box.n_features, share.amount / curator.rows_per_neighbour
+    return d < 2**13 and REACH / 2**35 <= epsilon <= 10 * REACH / (d + 1)

@@ -88,6 +88,10 @@ class Wallet:
         """What is left of ε before the first Gaussian answer."""
         return float(self.account.rest("pure").amount + self.account.caps.gaussian[0])
 
+    def per_row(self, epsilon: float) -> float:
+        """What noise is fitted to where `epsilon` is paid: less of it for each row of a group."""
+        return epsilon / self.task.max_rows_per_group
+
     def pure(self, amount: float) -> Share:
         """A share of pure ε, at most what is left."""
         return take(self.rest("pure"), exact(amount))
@@ -100,16 +104,21 @@ class Wallet:
         """What means, moments and steps can have when `others` is set aside of pure ε."""
         rest = self.rest(self.currency)
         amount = rest.amount - (exact(others) if self.currency == "pure" else 0)
-        return Steps(rest.account or self.account, self.currency, amount)
+        rows = self.task.max_rows_per_group
+        return Steps(rest.account or self.account, self.currency, amount, rows)
 
 
 @dataclass(frozen=True)
 class Steps:
-    """What means, moments and steps share: an amount of one currency, cut by fractions."""
+    """What means, moments and steps share: an amount of one currency, cut by fractions.
+
+    `rows` is how many rows of a group are protected together.
+    """
 
     account: Account
     currency: Currency
     amount: Fraction
+    rows: int
 
     @property
     def pure(self) -> bool:
@@ -118,8 +127,8 @@ class Steps:
 
     @property
     def size(self) -> float:
-        """ε, or μ, of all steps together."""
-        return float(self.amount) if self.pure else math.sqrt(self.amount)
+        """ε, or μ, of all steps together, for each row of a group: what noise is fitted to."""
+        return (float(self.amount) if self.pure else math.sqrt(self.amount)) / self.rows
 
     def share(self, fraction: float) -> Share:
         """A share of the amount."""

@@ -35,4 +35,4 @@ def recovered(
 
 def drawable(law: str, curator: Curator, share: Share) -> str:
     """The law itself; Laplace noise in place of cube noise that cannot be drawn for a share."""
-    return "laplace" if law == "cube" and not has_cube(share, curator.box.n_features) else law
+    return "laplace" if law == "cube" and not has_cube(curator, share) else law

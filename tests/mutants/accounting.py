@@ -1,0 +1,220 @@
+"""Bugs planted in ledgers, accounts, receipts and what `auto` expects of noise."""
+
+from tests.mutants.mutant import Mutant
+
+LEDGER = "tests/unit/test_ledger.py"
+RECEIPT = "tests/unit/test_receipt.py"
+AUTO = "tests/unit/test_auto.py"
+LAWS = "tests/laws/test_auto.py"
+
+MUTANTS = {
+    "cancelled accounts are charged": Mutant(
+        "budget.py",
+        "            if granted is account:\n                return entries\n",
+        "            if granted is account:\n                return entries\n"
+        "        return account._entries\n",
+        f"{LEDGER}::test_a_cancelled_account_buys_nothing",
+    ),
+    "what equals an account is one": Mutant(
+        "budget.py",
+        "if granted is account:",
+        "if granted == account:",
+        f"{LEDGER}::test_what_was_not_granted_buys_nothing",
+    ),
+    "what equals an account takes it back": Mutant(
+        "budget.py",
+        "if a is not account or e}",
+        "if a != account or account.entries}",
+        f"{LEDGER}::test_what_equals_an_account_takes_none_back",
+    ),
+    "the account that was asked with is charged, not the ledger's": Mutant(
+        "curator/vault.py",
+        "positions = self.__ledger.charge(account, entries)",
+        "positions = getattr(account, 'charge', lambda e: account.ledger.charge(account, e))"
+        "(entries)",
+        f"{LEDGER}::test_what_was_not_granted_buys_nothing",
+    ),
+    "accounts are made by hand": Mutant(
+        "budget.py",
+        "    def __init__(self, *_: object) -> None:\n        raise TypeError(\n",
+        "    def __init__(self, *_: object) -> None:\n        str(\n",
+        f"{LEDGER}::test_an_account_is_not_made_by_hand",
+    ),
+    "shares of another account are charged": Mutant(
+        "budget.py",
+        "if entry.share.account is not account:",
+        "if entry.share.account is None:",
+        f"{LEDGER}::test_the_shares_of_a_charge_belong_to_its_account",
+    ),
+    "shares of no account are charged": Mutant(
+        "budget.py",
+        "if entry.share.account is not account:",
+        "if entry.share.account not in (None, account):",
+        f"{LEDGER}::test_the_shares_of_a_charge_belong_to_its_account",
+    ),
+    "accounts are copied": Mutant(
+        "budget.py",
+        "    def __reduce__(self) -> NoReturn:\n        raise TypeError(\n"
+        '            "an Account cannot',
+        "    def reduce(self) -> NoReturn:\n        raise TypeError(\n"
+        '            "an Account cannot',
+        f"{LEDGER}::test_nothing_that_holds_budget_is_copied",
+    ),
+    "ledgers are copied": Mutant(
+        "budget.py",
+        "    def __reduce__(self) -> NoReturn:\n        raise TypeError(\n"
+        '            "a Ledger cannot',
+        '    def reduce(self) -> NoReturn:\n        raise TypeError(\n            "a Ledger cannot',
+        f"{LEDGER}::test_nothing_that_holds_budget_is_copied",
+    ),
+    "methods of an account are assigned": Mutant(
+        "budget.py",
+        '    __slots__ = ("_caps", "_entries", "_ledger", "_purpose")\n',
+        "",
+        f"{LEDGER}::test_nothing_of_a_ledger_an_account_or_a_curator_is_assigned",
+    ),
+    "budget is counted in floats": Mutant(
+        "shares.py",
+        "if type(amount) not in (int, Fraction):",
+        "if type(amount) not in (int, float, Fraction):",
+        f"{LEDGER}::test_budget_is_counted_exactly",
+    ),
+    "caps may be lists": Mutant(
+        "shares.py",
+        "if any(type(pair) is not tuple or len(pair) != 2 for pair in pairs):",
+        "if any(len(pair) != 2 for pair in pairs):",
+        f"{LEDGER}::test_caps_stay_as_they_were_granted",
+    ),
+    "subclasses of caps are granted": Mutant(
+        "budget.py",
+        "if type(caps) is not Caps:",
+        "if not isinstance(caps, Caps):",
+        f"{LEDGER}::test_caps_stay_as_they_were_granted",
+    ),
+    "subclasses of shares are let in": Mutant(
+        "curator/vault.py",
+        "if type(share) is not Share or share.account is None:",
+        "if not isinstance(share, Share) or share.account is None:",
+        f"{LEDGER}::test_a_share_with_two_faces_buys_nothing",
+    ),
+    "kinds of shares are anything": Mutant(
+        "shares.py",
+        "if type(self.kind) is not str:",
+        "if not isinstance(self.kind, str):",
+        f"{LEDGER}::test_the_kind_of_a_share_is_a_word",
+    ),
+    "anything is a ledger": Mutant(
+        "curator/vault.py",
+        "if ledger is not None and not isinstance(ledger, Ledger):",
+        "if ledger is not None and not ledger:",
+        f"{LEDGER}::test_a_curator_takes_no_ledger_but_a_ledger",
+    ),
+    "ρ of what was charged": Mutant(
+        "receipt.py",
+        "rho=rho_of_accounts(accounts),",
+        "rho=float(sum(entry.share.amount**2 / 2 for entry in entries)),",
+        f"{RECEIPT}::test_rho_is_that_of_the_caps_whatever_was_charged",
+    ),
+    "ρ of what auto was charged": Mutant(
+        "receipt.py",
+        "rho=rho_of_accounts(accounts),",
+        "rho=float(sum(entry.share.amount**2 / 2 for entry in entries)),",
+        f"{RECEIPT}::test_rho_of_auto_is_the_same_on_all_data_though_its_charges_differ",
+    ),
+    "ρ forgets the Gaussian cap": Mutant(
+        "guarantee.py",
+        'one.pure**2 / 2 + rho_of(one.of("gdp")[0])',
+        "one.pure**2 / 2",
+        f"{RECEIPT}::test_rho_adds_over_currencies_and_accounts",
+    ),
+    "ρ beside plain charges": Mutant(
+        "guarantee.py",
+        "if any(max(one.approximate) > 0 for one in caps):",
+        "if not caps:",
+        f"{RECEIPT}::test_there_is_no_rho_beside_plain_charges_and_beyond_floats",
+    ),
+    "ρ is rounded to the nearest": Mutant(
+        "guarantee.py",
+        "return rho if Fraction(rho) >= exact else math.nextafter(rho, math.inf)",
+        "return rho",
+        f"{RECEIPT}::test_rho_is_rounded_up",
+    ),
+    "the false ρ of older files is read": Mutant(
+        "receipt.py",
+        'rho=data.get("rho_zcdp_cap"),',
+        'rho=data.get("rho_zcdp_cap", data.get("rho_zcdp")),',
+        f"{RECEIPT}::test_rho_is_saved_and_the_false_one_of_older_files_is_not_read",
+    ),
+    "slack is stated as δ": Mutant(
+        "receipt.py",
+        "return finite_precision_delta(self.epsilon, self.slack)",
+        "return self.slack",
+        f"{RECEIPT}::test_finite_precision_adds_one_plus_e_to_epsilon_times_the_distance",
+    ),
+    "a large ε looks as safe as a small one": Mutant(
+        "receipt.py",
+        "return finite_precision_delta(self.epsilon, self.slack)",
+        "return self.slack",
+        f"{RECEIPT}::test_a_large_epsilon_has_no_guarantee_and_says_so",
+    ),
+    "δ of finite precision forgets its 1": Mutant(
+        "guarantee.py",
+        "math.log(distance) + epsilon + math.log1p(math.exp(-epsilon))",
+        "math.log(distance) + epsilon",
+        f"{RECEIPT}::test_what_finite_precision_adds_is_rounded_up",
+    ),
+    "δ of finite precision is rounded to the nearest": Mutant(
+        "guarantee.py",
+        "_ROUNDING = 1e-12",
+        "_ROUNDING = 0.0",
+        f"{RECEIPT}::test_what_finite_precision_adds_is_rounded_up",
+    ),
+    "slack of local reports is stated as δ": Mutant(
+        "local_receipt.py",
+        "return finite_precision_delta(self.between_any_two, self.slack)",
+        "return self.slack",
+        f"{RECEIPT}::test_local_reports_say_what_finite_precision_adds",
+    ),
+    "metric reports count ε for one unit of distance": Mutant(
+        "local_receipt.py",
+        "return finite_precision_delta(self.between_any_two, self.slack)",
+        "return finite_precision_delta(self.epsilon, self.slack)",
+        f"{RECEIPT}::test_metric_reports_say_what_finite_precision_adds_by_distance",
+    ),
+    "auto forgets the group in its guards": Mutant(
+        "methods/auto/wallet.py",
+        "return epsilon / self.task.max_rows_per_group",
+        "return epsilon",
+        f"{AUTO}::test_groups_with_more_budget_are_foreseen_like_single_rows",
+    ),
+    "auto forgets the group in its steps": Mutant(
+        "methods/auto/wallet.py",
+        "math.sqrt(self.amount)) / self.rows",
+        "math.sqrt(self.amount))",
+        f"{AUTO}::test_gaussian_noise_is_as_many_times_larger_as_a_group_has_rows",
+    ),
+    "auto divides a Gaussian step by the root of the group": Mutant(
+        "methods/auto/wallet.py",
+        "math.sqrt(self.amount)) / self.rows",
+        "math.sqrt(self.amount)) / math.sqrt(self.rows)",
+        f"{AUTO}::test_gaussian_noise_is_as_many_times_larger_as_a_group_has_rows",
+    ),
+    "auto forgets the group in its radii": Mutant(
+        "methods/auto/routes.py",
+        "return epsilon / self.steps.rows",
+        "return epsilon",
+        f"{LAWS}::test_groups_of_m_rows_with_m_times_the_budget_are_treated_like_rows",
+    ),
+    "auto forgets the group where ε is tiny": Mutant(
+        "methods/auto/guard.py",
+        "return task.epsilon / task.max_rows_per_group",
+        "return task.epsilon",
+        f"{AUTO}::test_what_is_tiny_is_so_for_each_row_of_a_group",
+    ),
+    "a fit does not say how many rows are hidden together": Mutant(
+        "estimators.py",
+        "choose_k=choose_k, max_rows_per_group=most)",
+        "choose_k=choose_k)",
+        f"{AUTO}::test_a_fit_tells_its_method_how_many_rows_are_hidden_together",
+    ),
+}
