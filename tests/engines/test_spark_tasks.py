@@ -16,6 +16,7 @@ from sfumato.engines.spark_tasks import (
     NUMBERS,
     Columns,
     adding,
+    keying,
     received,
     running,
     snapping,
@@ -173,3 +174,11 @@ def test_what_comes_twice_is_counted_once_or_refused():
     np.testing.assert_array_equal(total(task, [*sent, sent[0]], 2), expected)
     with pytest.raises(RuntimeError, match="counted twice"):
         mapped(adding(), dealt([*sent, sent[0]], 1, 3))
+
+
+def test_labels_become_keys_before_rows_are_gathered():
+    labels = pa.array(["7", "7.0", None, "NA", "", " x "])
+    batch = pa.RecordBatch.from_arrays([pa.array(np.arange(6.0)), labels], ["c0", "c1"])
+    (keyed,) = keying(1)(iter([batch]))
+    assert keyed.column(1).to_pylist() == ["7", "7", "", "", "", "x"]
+    assert keyed.column(0).equals(batch.column(0))

@@ -1,6 +1,5 @@
 """Files that are read in pieces in every pass give the integers of the same rows in memory."""
 
-from contextlib import contextmanager
 from fractions import Fraction
 
 import numpy as np
@@ -13,30 +12,14 @@ from sfumato.budget import Ledger
 from sfumato.curator.bounds import Survey
 from sfumato.curator.noise import ReplayedNoise
 from sfumato.curator.questions import Grid, Nearest, Totals
-from sfumato.engines import delimited, files, parts, pieces, records, tables, tasks
 from sfumato.engines.array import ArrayRows
 from sfumato.engines.files import TableFile, open_file
 from sfumato.engines.parts import PartedRows
 from tests.laws.harness import BOX, BUDGETS, CENTERS, PAYABLE, blobs, curator_of, run
-from tests.unit.cuts import cuts, write_csv, write_parquet
+from tests.unit.cuts import cuts, tiny, write_csv, write_parquet
 
 ROWS = blobs()
 LABELS = [f"p{i}" for i in np.random.default_rng(5).integers(0, 90, len(ROWS))]
-
-
-@contextmanager
-def tiny():
-    """Nothing is kept, pieces and blocks have a few rows, and few blocks are held."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "_IN_MEMORY", -1)
-        patch.setattr(pieces, "_PIECE_CELLS", 60)
-        patch.setattr(parts, "_HELD_BYTES", 600)
-        patch.setattr(tasks, "_BUFFER_CELLS", 34)
-        patch.setattr(tables, "_BLOCK_CELLS", 26)
-        patch.setattr(tables, "_FEWEST", 1)
-        patch.setattr(delimited, "_CHARACTERS", 100)
-        patch.setattr(records, "_GRAIN", 1)
-        yield
 
 
 def written(kind, folder, seed=0, rows=ROWS, labels=None):

@@ -1,10 +1,14 @@
 """Tables on disk, cut in ways that nobody would choose."""
 
 import csv
+from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
+
+from sfumato.engines import delimited, files, parts, pieces, records, tables, tasks
 
 NAMES = "abcdefghij"
 
@@ -36,3 +40,18 @@ def write_csv(path, rows, labels=None):
 def cuts(n, pieces, seed):
     """Random cuts of n rows; some pieces may be empty."""
     return sorted(np.random.default_rng(seed).integers(0, n + 1, pieces - 1).tolist())
+
+
+@contextmanager
+def tiny():
+    """Nothing is kept, pieces and blocks have a few rows, and few blocks are held."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "_IN_MEMORY", -1)
+        patch.setattr(pieces, "_PIECE_CELLS", 60)
+        patch.setattr(parts, "_HELD_BYTES", 600)
+        patch.setattr(tasks, "_BUFFER_CELLS", 34)
+        patch.setattr(tables, "_BLOCK_CELLS", 26)
+        patch.setattr(tables, "_FEWEST", 1)
+        patch.setattr(delimited, "_CHARACTERS", 100)
+        patch.setattr(records, "_GRAIN", 1)
+        yield

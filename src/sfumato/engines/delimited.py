@@ -31,7 +31,7 @@ from sfumato.engines.records import (
 )
 from sfumato.engines.storage import Stored
 from sfumato.engines.tables import Block, Bools
-from sfumato.engines.text import Span, is_zipped, readable, reader, refuse_utf16
+from sfumato.engines.text import BOM, Span, is_zipped, readable, reader, refuse_utf16
 
 Header = bool | Literal["guess"] | None
 """Whether the first record names the columns; None is not declared."""
@@ -84,9 +84,9 @@ class Delimited:
         """Find the columns, and refuse a file in which the ends of records are not clear."""
         refuse_utf16(file)
         head = head_of(file)
-        if head is None:
+        if head is None and declared.header is not False:
             raise ValueError(f"{file} is empty: it has no columns")
-        table = _named(file, head, declared) or _unnamed(file, head, declared)
+        table = (head and _named(file, head, declared)) or _unnamed(file, head, declared)
         checked(file, table.delimiter)
         return table
 
@@ -146,7 +146,7 @@ class Delimited:
                     held.append(line)
                     quotes += line.count(QUOTE)
                 text = "".join(held)
-                yield number, text
+                yield number, text.replace(BOM, "") if BOM in text else text
                 number += line_ends(text)
 
     def _fast(self, lines: list[str], positions: Sequence[int]) -> Floats | None:
@@ -210,10 +210,10 @@ def _named(file: Stored, head: Head, declared: Declared) -> Delimited | None:
     return Delimited(file, mark, names, True, (head.end, None), head.next_line)
 
 
-def _unnamed(file: Stored, head: Head, declared: Declared) -> Delimited:
+def _unnamed(file: Stored, head: Head | None, declared: Declared) -> Delimited:
     """The table, if its first record is a row: what it is like is declared."""
     mark, width = _separator(file, declared) or ",", declared.width
-    if declared.header == "guess":
+    if declared.header == "guess" and head is not None:
         mark, found = _split_head(file, head, declared)
         width = len(found)
     if width is None:
@@ -233,7 +233,7 @@ def _split_head(file: Stored, head: Head, declared: Declared) -> tuple[str, list
         unquoted = "".join(head.text.split(QUOTE)[::2])
         marks = [m for m in _SEPARATORS if m in unquoted] or [","]
         split = {m: {name.strip() for name in fields(head.text, m)} for m in marks}
-        mark = next((m for m in marks if declared.names <= split[m]), marks[0])
+        mark = min(marks, key=lambda m: len(declared.names - split[m]))
     return mark, [name.strip() for name in fields(head.text, mark)]
 
 

@@ -74,7 +74,7 @@ def key_of(label: Any) -> Any:  # noqa: ANN401
 
 @lru_cache(maxsize=2**16)
 def _of_text(text: str) -> str:
-    text = text.strip()
+    text = text.replace("\ufeff", "").strip()
     if text.isdecimal() and text.isascii() and len(text) <= _MOST_DIGITS:
         return str(int(text))
     if text.lower() in MISSING:

@@ -30,7 +30,8 @@ _GRAIN = 2**16
 # Characters of a first record. One that is longer has lost the quote at its end.
 _LONGEST_HEAD = 2**22
 
-_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
+_QUOTE, _NEWLINE = b'"\n'
+_MARK = BOM.encode()
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,12 @@ class Head:
 
 def head_of(file: Stored) -> Head | None:
     """Read the first record that is not blank; None if there is none."""
-    with binary(file) as raw:
-        end = len(BOM) if raw.read(len(BOM)) == BOM else 0
     with reader(file) as text:
-        line = 1
+        line, end = 1, 0
         while record := _next_record(text, file):
             end += len(record.encode("utf-8", "surrogateescape"))
             after = line + line_ends(record)
+            record = record.replace(BOM, "")
             if record.strip():
                 return Head(without_end(record), line, end, after)
             line = after
@@ -195,8 +195,8 @@ class _Scan:
 def _windows(file: Stored) -> Iterator[tuple[int, bytes]]:
     """Yield the bytes of a file in order, each time with one before and one behind them."""
     with binary(file) as raw:
-        head = raw.read(len(BOM))
-        offset = len(BOM) if head == BOM else 0
+        head = raw.read(len(_MARK))
+        offset = len(_MARK) if head == _MARK else 0
         held = b"\n" + head[offset:]
         while chunk := raw.read(_CHUNK):
             held += chunk

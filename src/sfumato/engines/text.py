@@ -11,7 +11,8 @@ from sfumato.engines.storage import Stored
 Span = tuple[int, int | None]
 """Bytes of a file, decompressed, from the first on, up to the other; None is the end."""
 
-BOM = b"\xef\xbb\xbf"
+BOM = "\ufeff"
+"""The byte-order mark. It is no part of any cell, wherever it stands: a row may be moved."""
 
 
 def is_zipped(file: Stored) -> bool:
@@ -25,14 +26,12 @@ def reader(file: Stored, span: Span = (0, None)) -> IO[str]:
     Bytes that are not UTF-8 become lone surrogates: they are no number, and stay apart.
     """
     start, stop = span
-    # Only at the very start of a file is a byte-order mark no part of a cell.
-    encoding = "utf-8" if start else "utf-8-sig"
     raw = binary(file)
     if start:
         raw.seek(start)
     if stop is not None:
         raw = cast(IO[bytes], io.BufferedReader(_Few(raw, stop - start)))
-    return io.TextIOWrapper(raw, encoding=encoding, errors="surrogateescape", newline="")
+    return io.TextIOWrapper(raw, encoding="utf-8", errors="surrogateescape", newline="")
 
 
 def readable(text: str) -> str:

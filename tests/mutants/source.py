@@ -1,0 +1,122 @@
+"""Bugs planted on the way from the bytes of a file to a row and its owner."""
+
+from tests.mutants.mutant import Mutant
+
+LAWS = "tests/laws/test_source.py"
+ROW = f"{LAWS}::test_a_record_more_is_one_row_more"
+RAW = f"{LAWS}::test_a_record_that_has_no_one_meaning_is_refused_or_one_row"
+GROUP = f"{LAWS}::test_a_group_more_is_m_rows_more_however_its_label_is_written"
+TYPES = f"{LAWS}::test_a_hundred_people_in_two_files_and_one_without_an_id"
+CSV = "tests/unit/test_csv.py"
+DASK = "tests/engines/test_dask.py"
+
+MUTANTS = {
+    "a line of a quoted field is a row": Mutant(
+        "engines/records.py",
+        "        if quotes % 2 == 0:\n            records.append",
+        "        if True:\n            records.append",
+        ROW,
+    ),
+    "a block ends inside of a quoted field": Mutant(
+        "engines/delimited.py",
+        "while quotes % 2 and (line := file.readline()):",
+        "while quotes < 0 and (line := file.readline()):",
+        ROW,
+    ),
+    "a piece of a file begins inside of a quoted field": Mutant(
+        "engines/records.py",
+        "self._note(offset, ends[outside])",
+        "self._note(offset, ends)",
+        "tests/unit/test_file_engine.py::test_spans_begin_where_records_do_and_hold_every_byte",
+    ),
+    "quotes inside of fields are let through": Mutant(
+        "engines/records.py",
+        "        if wrong.any():\n",
+        "        if wrong.all() and len(wrong) > 9:\n",
+        f"{CSV}::test_quotes_mean_what_the_grammar_says_or_are_refused_by_line",
+    ),
+    "a quote that is never closed is let through": Mutant(
+        "engines/records.py",
+        "    if scan.inside:\n",
+        "    if scan.inside and not scan.opened:\n",
+        RAW,
+    ),
+    "the state of quotes is lost between two windows": Mutant(
+        "engines/records.py",
+        "self.inside = bool((len(quotes) + self.inside) % 2)",
+        "self.inside = bool(len(quotes) % 2)",
+        f"{CSV}::test_quotes_without_one_meaning_are_refused_with_their_line",
+    ),
+    "a byte-order mark counts where it is not the first": Mutant(
+        "engines/delimited.py",
+        'yield number, text.replace(BOM, "") if BOM in text else text',
+        'yield number, text.replace(BOM, "", 1) if self.span[0] == 0 else text',
+        ROW,
+    ),
+    "labels are compared as text": Mutant(
+        "engines/labels.py",
+        "    return str(int(value)) if value.is_integer() else repr(value)\n",
+        "    return repr(value)\n",
+        TYPES,
+    ),
+    "text that is a number is no number": Mutant(
+        "engines/labels.py",
+        "        if _NUMBER.fullmatch(text):\n",
+        "        if _WHOLE.fullmatch(text):\n",
+        GROUP,
+    ),
+    "every spelling of missing is a person": Mutant(
+        "engines/labels.py",
+        "    if text.lower() in MISSING:\n",
+        "    if not text:\n",
+        GROUP,
+    ),
+    "NaN and null are two groups": Mutant(
+        "engines/labels.py",
+        "    if not isfinite(value) or abs(value) > _EXACT:\n        return NO_LABEL\n",
+        "    if not isfinite(value) or abs(value) > _EXACT:\n        return repr(value)\n",
+        TYPES,
+    ),
+    "times are compared in their own unit": Mutant(
+        "engines/labels.py",
+        '    if "." in instant:\n        instant = instant.rstrip("0").rstrip(".")\n',
+        "",
+        f"{LAWS}::test_times_of_different_units_are_one_label",
+    ),
+    "large ids are rounded": Mutant(
+        "engines/labels.py",
+        "        if kind is int:\n            return str(label)\n",
+        "        if kind is int:\n            return str(int(float(label)))\n",
+        "tests/unit/test_groups.py::test_labels_of_every_kind",
+    ),
+    "a first row says how many columns there are": Mutant(
+        "engines/delimited.py",
+        '    if declared.header == "guess" and head is not None:\n',
+        "    if head is not None:\n",
+        f"{CSV}::test_without_a_header_no_row_says_how_rows_are_read",
+    ),
+    "a first row says what separates fields": Mutant(
+        "engines/delimited.py",
+        'mark, width = _separator(file, declared) or ",", declared.width',
+        'mark, width = _split_head(file, head, declared)[0] if head else ",", declared.width',
+        f"{CSV}::test_without_a_header_the_name_of_the_file_says_the_separator",
+    ),
+    "a first row of words names the columns": Mutant(
+        "engines/delimited.py",
+        "    if declared.header is None and (absent or not declared.names):\n",
+        "    if declared.header is None and not _looks_like_names(found):\n",
+        f"{CSV}::test_without_a_declared_header_nothing_is_guessed",
+    ),
+    "Dask compares keys of its own partition only": Mutant(
+        "engines/dask.py",
+        "labels = table.keys()",
+        "labels = features[table.owner].compute()",
+        f"{DASK}::test_partitions_of_unlike_types_hold_one_person",
+    ),
+    "Spark gathers rows by labels as they are": Mutant(
+        "engines/spark_tasks.py",
+        "keys = keys_of(values_of(batch.column(width)))",
+        "keys = values_of(batch.column(width))",
+        "tests/engines/test_spark_tasks.py::test_labels_become_keys_before_rows_are_gathered",
+    ),
+}
