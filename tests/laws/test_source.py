@@ -201,12 +201,13 @@ def counted(file, most=1):
 @pytest.mark.parametrize("other", sorted(KINDS))
 def test_a_hundred_people_in_two_files_and_one_without_an_id(tmp_path, kind, other):
     """A row without an id makes pandas write all others as floating point."""
-    values, people = np.full((100, 2), 5.0), list(range(100))
-    one = (values, KINDS[kind](people))
-    before = write_parquet(tmp_path / "a", [one, (values, KINDS["int64"](people))])
-    assert counted(before) == 100
-    more = (np.full((101, 2), 5.0), KINDS[other]([*people, None]))
+    values, people = np.full((101, 2), 5.0), list(range(100))
+    one, both = (values[:100], KINDS[kind](people)), (values[:100], KINDS["int64"](people))
+    assert counted(write_parquet(tmp_path / "a", [one, both])) == 100
+    more = (values, KINDS[other]([*people, None]))
     assert counted(write_parquet(tmp_path / "b", [one, more])) == 101
+    again = (values, KINDS[kind]([*people, None]))
+    assert counted(write_parquet(tmp_path / "c", [again, more])) == 101
 
 
 @pytest.mark.parametrize("kind", sorted(TIMES))
