@@ -152,7 +152,7 @@ def test_questions_and_engines_never_see_noise_or_budget(path):
 @files
 def test_sizes(path):
     lines = path.read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= 250
+    assert len(lines) <= 450
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.FunctionDef):
             body = node.body[1:] if ast.get_docstring(node) else node.body

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sfumato.box import Box as Box
     from sfumato.budget import Overspent as Overspent
     from sfumato.curator.curator import Curator as Curator
+    from sfumato.engines.files import TableFile as TableFile
     from sfumato.estimators import PrivateKMeans as PrivateKMeans
     from sfumato.local import NDLaplace as NDLaplace
     from sfumato.local import local_epsilon as local_epsilon
@@ -33,6 +34,7 @@ _HOMES = {
     "Overspent": "sfumato.budget",
     "PrivateKMeans": "sfumato.estimators",
     "Synopsis": "sfumato.synopsis",
+    "TableFile": "sfumato.engines.files",
     "estimate_bounds": "sfumato.bounds",
     "load": "sfumato.saving",
     "local_epsilon": "sfumato.local",
@@ -50,6 +52,7 @@ __all__ = [
     "Overspent",
     "PrivateKMeans",
     "Synopsis",
+    "TableFile",
     "attacks",
     "choosing",
     "estimate_bounds",

@@ -138,10 +138,13 @@ def test_check_counts_exactly_and_names_no_value(people, here):
     assert "people.csv: 1,000 rows" in shown.stdout
     assert "outside bounds" in shown.stdout
     assert "Nothing wrong." in shown.stdout
+    assert "seems to name the columns: other commands need --header" in shown.stdout
+    assert "seems" not in run("check", "people.csv", "--header").stdout
     with open("people.csv", "a") as file:
         file.write("secret,1\n,2\n3\n")
     shown = run("check", "people.csv")
     assert shown.exit_code == 2
+    assert "3 rows have missing cells" in shown.stdout
     assert "line 1002, column 'age'; line 1004." in " ".join(shown.stdout.split())
     told = json.loads(run("check", "people.csv", "--json").stdout)
     assert (told["clean"], told["rows"], told["ragged"]) == (False, 1003, 1)
@@ -154,6 +157,15 @@ def test_check_counts_exactly_and_names_no_value(people, here):
     }
     assert "secret" not in shown.stdout + str(told)
     assert run("check", "people.csv", "--columns", "hours", "--json").exit_code == 2
+
+
+def test_check_says_what_it_has_guessed(people, here):
+    (here / "bare.csv").write_text("1;2\n3;4\n")
+    shown = " ".join(run("check", "bare.csv").stdout.split())
+    assert "to be a row: other commands need --no-header --columns 2 --sep ';'." in shown
+    told = json.loads(run("check", "bare.csv", "--json").stdout)
+    assert told["guessed"] == {"header": False, "sep": ";", "columns": 2}
+    assert "guessed" not in json.loads(run("check", "people.npy", "--json").stdout)
 
 
 def test_check_of_one_column_sees_only_that_one(people):

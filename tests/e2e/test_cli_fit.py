@@ -241,7 +241,34 @@ def test_missing_cells_follow_the_nan_policy(people, line):
     with open("people.csv", "a") as file:
         file.write(f"{line}\n")
     for policy in ("center", "drop"):
-        assert fit("people.csv", *BOUNDS, "--nan", policy).exit_code == 0
+        shown = fit("people.csv", *BOUNDS, "--nan", policy, "--json")
+        assert shown.exit_code == 0
+        told = "1 of 1,001 rows have missing cells (column age" in shown.stderr
+        assert told == (policy == "center")
+        assert "1,001" not in shown.stdout
+
+
+def test_a_note_of_many_lines_is_one_person(people):
+    """Its lines were once 200 rows, and a cluster of their own."""
+    note = "\n".join(["77,77"] * 200)
+    with open("people.csv", "a") as file:
+        file.write(f'"{note}",70\n')
+    checked = json.loads(run("check", "people.csv", "--json").stdout)
+    assert (checked["rows"], checked["ragged"], checked["clean"]) == (1001, 0, False)
+    refused = fit("people.csv", *BOUNDS)
+    assert_refused(refused, "the first at line 1002, column 'age'", "--on-bad-row policy")
+    words = ("--on-bad-row", "policy", "--method", "eugkm", "--json")
+    told = json.loads(fit("people.csv", *BOUNDS, *words, epsilon=1000, k=3).stdout)
+    assert sum(told["cluster_sizes"]) == pytest.approx(1001, abs=1)
+
+
+def test_quotes_without_one_meaning_cost_nothing(people, here):
+    with open("people.csv", "a") as file:
+        file.write('5" disk,3\n')
+    refused = fit("people.csv", *BOUNDS, "--on-bad-row", "policy")
+    assert_refused(refused, "people.csv, line 1002:", "not guessed")
+    assert "disk" not in refused.stderr
+    assert "model.json" not in files(here)
 
 
 def test_a_damaged_file_is_refused_in_one_line(people, here):

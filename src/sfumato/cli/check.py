@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from sfumato.cli.bounds import box_of
 from sfumato.cli.columns import Reading, columns_bounded
-from sfumato.cli.running import WRONG_INPUT, print_json, progress
-from sfumato.cli.show import console, print_report
+from sfumato.cli.running import WRONG_INPUT, print_json, progress, tell
+from sfumato.cli.show import console, print_guess, print_report
 from sfumato.engines.checking import FileReport, check_file
 from sfumato.engines.delimited import Delimited
-from sfumato.engines.files import layout_of
+from sfumato.engines.files import TableFile, layout_of
 from sfumato.engines.several import tables_of
 from sfumato.engines.tables import Layout
 
@@ -30,15 +32,31 @@ def run(
     box = box_of(layout, bounds, bounds_file)
     with progress(f"checking {data.name}") as on_rows:
         report = check_file(layout, box=box, on_rows=on_rows)
+    guessed = _guess(file, layout)
     if as_json:
-        print_json({"file": str(data), **report.to_dict()})
-    else:
-        print_report(console(), data.name, report)
+        print_json({"file": str(data), **report.to_dict(), **guessed})
+        return 0 if report.clean else WRONG_INPUT
+    out = console()
+    print_report(out, data.name, report)
+    if guessed:
+        print_guess(out, guessed["guessed"])
     return 0 if report.clean else WRONG_INPUT
 
 
-def check_rows(layout: Layout) -> None:
-    """Refuse files with cells or rows that are not as they should be, before anything is spent."""
+def _guess(file: TableFile, layout: Layout) -> dict[str, Any]:
+    """What a text table was taken for without having been told."""
+    table = layout.table
+    if file.header != "guess" or not isinstance(table, Delimited):
+        return {}
+    width = {} if table.named else {"columns": len(table.names)}
+    return {"guessed": {"header": table.named, "sep": table.delimiter, **width}}
+
+
+def check_rows(layout: Layout, *, dropped: bool = False) -> None:
+    """Refuse files with cells or rows that are not as they should be, before anything is spent.
+
+    Missing cells are told to the owner, unless their rows are `dropped`.
+    """
     for table in tables_of(layout.table):
         # Other formats declare their types: a cell is a number or missing.
         if not isinstance(table, Delimited):
@@ -48,15 +66,21 @@ def check_rows(layout: Layout) -> None:
             report = check_file(replace(layout, table=table), on_rows=on_rows)
         if not report.clean:
             raise ValueError(refusal(str(file), report))
+        if report.incomplete and not dropped:
+            tell(
+                f"{file}: {report.incomplete:,} of {report.rows:,} rows have missing cells "
+                f"(column {_listed(c.name for c in report.columns if c.missing)}). They are put "
+                "at the centre of their column, where they may look like a cluster of their own; "
+                "--nan drop leaves these rows out. Exact numbers, for the owner of the file only"
+            )
 
 
 def refusal(data: str, report: FileReport) -> str:
     """Say in one line why a file is not fitted, and what would work."""
-    wrong = [column.name for column in report.columns if column.text]
     found = []
-    if wrong:
-        more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
-        found.append(f"cells that are not numbers (column {', '.join(wrong[:5])}{more})")
+    if report.text:
+        wrong = _listed(column.name for column in report.columns if column.text)
+        found.append(f"cells that are not numbers (column {wrong})")
     if report.ragged:
         found.append("rows with too few or too many fields")
     return (
@@ -64,3 +88,9 @@ def refusal(data: str, report: FileReport) -> str:
         f"See sfumato check {data}; mend the file, choose --columns, or pass --on-bad-row policy "
         "to treat such cells as missing"
     )
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = list(names)
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more

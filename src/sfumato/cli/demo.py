@@ -29,7 +29,7 @@ likely. Run it again: the people are the same, the noise is new (and with real
 people it would cost another ε = 1).
 
 With rows of your own, and bounds that you know without looking at them:
-  sfumato fit data.csv -k 5 --epsilon 1 --bounds 0,100 -o model.json"""
+  sfumato fit data.csv -k 5 --epsilon 1 --header --bounds 0,100 -o model.json"""
 
 
 def run(*, as_json: bool) -> None:

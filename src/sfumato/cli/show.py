@@ -102,8 +102,25 @@ def print_report(out: Console, name: str, report: FileReport) -> None:
         places = "; ".join(map(str, report.places))
         more = ", and so on" if len(report.places) < report.ragged + report.text else ""
         out.print(f"Where: {places}{more}.")
+    if report.incomplete:
+        rows = "row has" if report.incomplete == 1 else "rows have"
+        out.print(
+            f"{report.incomplete:,} {rows} missing cells. `fit` puts them at the centre of their "
+            "column, where they may look like a cluster of their own; --nan drop leaves their "
+            "rows out."
+        )
     out.print("Nothing wrong." if report.clean else "Problems found.", end=" ")
     out.print("These are exact numbers, for the owner of the file only.")
+
+
+def print_guess(out: Console, guessed: dict[str, Any]) -> None:
+    """Say what the first line was taken for, and how to declare it."""
+    mark = {"\t": "tab"}.get(guessed["sep"], repr(guessed["sep"]))
+    if guessed["header"]:
+        out.print("The first line seems to name the columns: other commands need --header.")
+    else:
+        words = f"--no-header --columns {guessed['columns']} --sep {mark}"
+        out.print(f"The first line seems to be a row: other commands need {words}.")
 
 
 def _worth_showing(report: FileReport) -> list[ColumnReport]:

@@ -42,12 +42,16 @@ class Place:
 
 @dataclass(frozen=True)
 class FileReport:
-    """What a checking pass found. Cells that are missing follow the nan policy: no problem."""
+    """What a checking pass found. Cells that are missing follow the nan policy: no problem.
+
+    `incomplete` counts the rows that have one.
+    """
 
     rows: int
     ragged: int
     columns: tuple[ColumnReport, ...]
     places: tuple[Place, ...]
+    incomplete: int = 0
 
     @property
     def text(self) -> int:
@@ -69,13 +73,14 @@ def check_file(
 ) -> FileReport:
     """Read a file once and count what is wrong with it; `on_rows` hears how far it got."""
     width = len(layout.positions)
-    rows = ragged = 0
+    rows = ragged = incomplete = 0
     cells = np.zeros((4, width), dtype=np.int64)
     places: list[Place] = []
     for block in layout.blocks():
         cells += _counts(block, box)
         rows += len(block.values)
         ragged += int(block.ragged.sum())
+        incomplete += int((~np.isfinite(block.values)).any(axis=1).sum())
         _add_places(places, block, layout.names)
         if on_rows is not None:
             on_rows(rows)
@@ -85,7 +90,7 @@ def check_file(
             layout.names, cells.T.tolist(), strict=True
         )
     )
-    return FileReport(rows, ragged, tuple(columns), tuple(places))
+    return FileReport(rows, ragged, tuple(columns), tuple(places), incomplete)
 
 
 def _counts(block: Block, box: Box | None) -> np.ndarray[Any, np.dtype[np.int64]]:

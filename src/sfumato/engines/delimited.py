@@ -218,9 +218,9 @@ def _unnamed(file: Stored, head: Head | None, declared: Declared) -> Delimited:
         width = len(found)
     if width is None:
         raise ValueError(
-            f"{file} has no line that names its columns: say how many there are, with columns=N "
-            "or one bound per column (--columns N, or --bounds 0=LOW,HIGH --bounds 1=LOW,HIGH …). "
-            "They are not counted in a row"
+            f"{file} has no line that names its columns: say how many there are, with --columns N "
+            "or bounds for each (--bounds 0=LOW,HIGH --bounds 1=LOW,HIGH …); in Python with "
+            "TableFile(path, header=False, columns=N). They are not counted in a row"
         )
     names = tuple(map(str, range(width)))
     return Delimited(file, mark, names, False, at_least=declared.at_least)
@@ -244,10 +244,10 @@ def _separator(file: Stored, declared: Declared) -> str | None:
 def _undeclared(file: Stored, absent: Set[str]) -> str:
     lacks = f" There is no {', '.join(map(repr, sorted(absent)))} in it." if absent else ""
     return (
-        f"does the first line of {file} name the columns, or is it a row?{lacks} Say header=True "
-        "(--header) or header=False with the number of columns (--no-header --columns N), or name "
-        "columns that are in it (--columns a,b or --bounds a=LOW,HIGH). It is not guessed: names "
-        "are published with a model"
+        f"does the first line of {file} name the columns, or is it a row?{lacks} Say so: "
+        "--header, or --no-header --columns N; in Python TableFile(path, header=True), or "
+        "TableFile(path, header=False, columns=N). Or name columns that are in it (--columns a,b, "
+        "--bounds a=LOW,HIGH). It is not guessed: names are published with a model"
     )
 
 
