@@ -23,6 +23,9 @@ Snap = Callable[[Floats, Floats, Floats, Lattice], None]
 REACH = 2**15 - 1
 """Lattice steps from the centre of a column to either of its bounds."""
 
+MAX_NUMBERS = 20_000_000
+"""The most integers that one answer may hold: 160 MB."""
+
 BLOCK_CELLS = 2**17
 """Cells converted at a time: buffers of a megabyte."""
 

@@ -7,10 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.box import REACH, Ints
+from sfumato.box import MAX_NUMBERS, REACH, Ints
 
-MAX_NUMBERS = 20_000_000
-"""The most integers that one answer may hold: 160 MB."""
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The most that one row can move an answer: in L1, and in L2 (squared). Exact integers."""
+
+    l1: int
+    l2_squared: int
+
+    def times(self, rows: int) -> Sensitivity:
+        """The same for `rows` rows at once."""
+        return Sensitivity(self.l1 * rows, self.l2_squared * rows * rows)
 
 
 @dataclass(frozen=True, eq=False)

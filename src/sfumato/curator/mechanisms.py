@@ -14,7 +14,7 @@ from sfumato.box import REACH, Ints
 from sfumato.budget import Share
 from sfumato.curator import noise as laws
 from sfumato.curator.knorm import Ball, Cylinder, Shape, one_scale_per_line
-from sfumato.curator.questions import Sensitivity
+from sfumato.curator.cells import Sensitivity
 from sfumato.gdp import root_above
 
 __all__ = [

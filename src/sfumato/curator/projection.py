@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.box import REACH, Box, Floats, Ints, Lattice, NanPolicy
-from sfumato.curator.cells import MAX_NUMBERS
+from sfumato.box import MAX_NUMBERS, REACH, Box, Floats, Ints, Lattice, NanPolicy
 from sfumato.engines.kernels import MAX_FEATURES
 from sfumato.engines.kernels_view import Weights, project
 

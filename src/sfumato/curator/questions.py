@@ -16,7 +16,7 @@ from typing import cast
 import numpy as np
 
 from sfumato.box import REACH, Ints, Lattice
-from sfumato.curator.cells import MAX_NUMBERS, Grid, Nearest
+from sfumato.curator.cells import MAX_NUMBERS, Grid, Nearest, Sensitivity
 from sfumato.curator.cubes import Cubes
 from sfumato.curator.farther import Farther
 from sfumato.curator.through import Through
@@ -43,18 +43,6 @@ __all__ = [
 
 Cells = Nearest | Grid | Cubes | Through
 CELLS = (Nearest, Grid, Cubes, Through)
-
-
-@dataclass(frozen=True)
-class Sensitivity:
-    """The most that one row can move an answer: in L1, and in L2 (squared). Exact integers."""
-
-    l1: int
-    l2_squared: int
-
-    def times(self, rows: int) -> Sensitivity:
-        """The same for `rows` rows at once."""
-        return Sensitivity(self.l1 * rows, self.l2_squared * rows * rows)
 
 
 @dataclass(frozen=True)

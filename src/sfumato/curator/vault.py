@@ -7,14 +7,9 @@ from typing import Any, NoReturn, Self, TypeVar
 
 from sfumato.box import Box, Ints, NanPolicy, columns_in
 from sfumato.budget import Entry, Ledger, Share
-from sfumato.curator.cover_law import Covering
-from sfumato.curator.cover_state import Cover
-from sfumato.curator.crossing import Crossing
 from sfumato.curator.mechanisms import Mechanism
 from sfumato.curator.noise import Noise, SecureNoise
 from sfumato.curator.projection import Projection
-from sfumato.curator.selection import Selection
-from sfumato.curator.splits import Bits, Splits
 from sfumato.engines.base import Rows
 from sfumato.engines.opening import rows_of
 from sfumato.engines.viewed import ViewedRows
@@ -125,14 +120,14 @@ class Vault:
         noise: Ints = mechanism.draw(self.__noise, exact.shape)
         return exact + noise
 
-    def _select(self, selection: Selection, scores: Any) -> int:  # noqa: ANN401
+    def _select(self, selection: Any, scores: Any) -> int:  # noqa: ANN401
         return selection.draw(self.__noise, scores)
 
-    def _splits(self, law: Splits, biased: Ints) -> Bits:
+    def _splits(self, law: Any, biased: Ints) -> Any:
         return law.draw(self.__noise, biased)
 
-    def _cross(self, crossing: Crossing, counts: Ints) -> int:
+    def _cross(self, crossing: Any, counts: Ints) -> int:
         return crossing.draw(self.__noise, counts)
 
-    def _cover(self, law: Covering, cover: Cover) -> Ints:
+    def _cover(self, law: Any, cover: Any) -> Ints:
         return law.draw(self.__noise, cover)
