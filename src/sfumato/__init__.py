@@ -6,40 +6,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sfumato import attacks as attacks
-    from sfumato import choosing as choosing
-    from sfumato import evaluate as evaluate
-    from sfumato import nonprivate as nonprivate
-    from sfumato.bounds import estimate_bounds as estimate_bounds
-    from sfumato.box import Box as Box
-    from sfumato.budget import Overspent as Overspent
-    from sfumato.curator.curator import Curator as Curator
-    from sfumato.engines.files import TableFile as TableFile
-    from sfumato.estimators import PrivateKMeans as PrivateKMeans
-    from sfumato.local import NDLaplace as NDLaplace
-    from sfumato.local import local_epsilon as local_epsilon
-    from sfumato.local import mean_displacement as mean_displacement
-    from sfumato.localclustering import LocalClustering as LocalClustering
+    from sfumato import attacks, evaluate, nonprivate
+    from sfumato import tuning as choosing
+    from sfumato._accounting.budget import Overspent as Overspent
+    from sfumato._core.curator import Curator as Curator
+    from sfumato._lattice.box import Box as Box
+    from sfumato._planning import plan as plan
+    from sfumato._private_bounds.estimate import estimate_bounds as estimate_bounds
+    from sfumato._private_kmeans import PrivateKMeans as PrivateKMeans
+    from sfumato._serialization import load as load
+    from sfumato._synopsis import Synopsis as Synopsis
+    from sfumato.engines._files import TableFile as TableFile
+    from sfumato.local._clustering import LocalClustering as LocalClustering
+    from sfumato.local._ndlaplace import NDLaplace as NDLaplace
+    from sfumato.local._ndlaplace import local_epsilon as local_epsilon
+    from sfumato.local._ndlaplace import mean_displacement as mean_displacement
     from sfumato.methods import METHODS as METHODS
-    from sfumato.planner import plan as plan
-    from sfumato.saving import load as load
-    from sfumato.synopsis import Synopsis as Synopsis
 
 _HOMES = {
-    "Box": "sfumato.box",
-    "Curator": "sfumato.curator.curator",
-    "LocalClustering": "sfumato.localclustering",
+    "Box": "sfumato._lattice.box",
+    "Curator": "sfumato._core.curator",
+    "LocalClustering": "sfumato.local._clustering",
     "METHODS": "sfumato.methods",
-    "NDLaplace": "sfumato.local",
-    "Overspent": "sfumato.budget",
-    "PrivateKMeans": "sfumato.estimators",
-    "Synopsis": "sfumato.synopsis",
-    "TableFile": "sfumato.engines.files",
-    "estimate_bounds": "sfumato.bounds",
-    "load": "sfumato.saving",
-    "local_epsilon": "sfumato.local",
-    "mean_displacement": "sfumato.local",
-    "plan": "sfumato.planner",
+    "NDLaplace": "sfumato.local._ndlaplace",
+    "Overspent": "sfumato._accounting.budget",
+    "PrivateKMeans": "sfumato._private_kmeans",
+    "Synopsis": "sfumato._synopsis",
+    "TableFile": "sfumato.engines._files",
+    "estimate_bounds": "sfumato._private_bounds.estimate",
+    "load": "sfumato._serialization",
+    "local_epsilon": "sfumato.local._ndlaplace",
+    "mean_displacement": "sfumato.local._ndlaplace",
+    "plan": "sfumato._planning",
 }
 _ROOMS = ("attacks", "choosing", "evaluate", "nonprivate")
 

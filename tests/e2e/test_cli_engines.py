@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato
-from sfumato.cli import engine as cli_engine
-from sfumato.engines import files
-from sfumato.engines.files import open_file
+from sfumato.cli import _inputs as cli_engine
+from sfumato.engines import _files as files
+from sfumato.engines._files import open_file
 from tests.e2e.cli import BOUNDS, assert_refused, fit
 from tests.e2e.cli import files as all_files
 

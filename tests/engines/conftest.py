@@ -6,7 +6,7 @@ import pytest
 @pytest.fixture(scope="session")
 def dask_client():
     """A cluster of two processes on this machine, of one thread each."""
-    from sfumato.engines.dask_cluster import connected
+    from sfumato.engines._dask import connected
 
     with connected(workers=2) as client:
         yield client

@@ -6,16 +6,16 @@ from math import isqrt
 
 import numpy as np
 
-from sfumato.box import REACH, Box
-from sfumato.curator.cover_law import Covering
-from sfumato.curator.crossing import Crossing
-from sfumato.curator.curator import Curator
-from sfumato.curator.mechanisms import Ball, Cube, Cylinder, Gaussian, Laplace, Lines
-from sfumato.curator.noise import NoNoise, ReplayedNoise
-from sfumato.curator.projection import Projection
-from sfumato.curator.questions import Counts, Cubes, Grid, Nearest, Through, Totals
-from sfumato.curator.select import log_probabilities
-from sfumato.curator.splits import Splits
+from sfumato._core.curator import Curator
+from sfumato._core.mechanisms import Ball, Cube, Cylinder, Gaussian, Laplace, Lines
+from sfumato._core.queries.counts import Counts, Cubes, Grid, Nearest, Through, Totals
+from sfumato._core.queries.projection import Projection
+from sfumato._core.releases.first_below import Crossing
+from sfumato._core.releases.max_cover import Covering
+from sfumato._core.releases.privtree import Splits
+from sfumato._core.sampling.choice import log_probabilities
+from sfumato._core.sampling.source import NoNoise, ReplayedNoise
+from sfumato._lattice.box import REACH, Box
 from sfumato.methods import METHODS, NEEDS_DELTA, Task
 from tests.laws.bits import bits_loss
 from tests.laws.covers import cover_loss

@@ -7,8 +7,8 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from sfumato import choosing
-from sfumato.choosing import DistanceCurve
+from sfumato import tuning as choosing
+from sfumato.tuning import DistanceCurve
 
 MIDDLES = np.array([[-9, -9], [-9, 9], [9, -9], [9, 9], [0, 0]])
 

@@ -1,1 +1,3 @@
 """Where rows come from."""
+
+from __future__ import annotations
