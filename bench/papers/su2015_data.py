@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.cluster import KMeans
 
-from sfumato._lattice.box import REACH, Box, Floats
+from sfumato._base.types import Floats
+from sfumato._lattice.box import REACH, Box
 from sfumato._synopsis.starts import sphere_packings
 from sfumato.nonprivate import labels, nicv
 

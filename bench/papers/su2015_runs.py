@@ -15,7 +15,8 @@ import numpy as np
 from bench.growing_tables import append_row, in_processes, read_rows
 from bench.papers.su2015_data import Dataset, best_centers, is_there, lloyd, load, synthetic
 from sfumato import PrivateKMeans
-from sfumato._lattice.box import REACH, Box, Floats
+from sfumato._base.types import Floats
+from sfumato._lattice.box import REACH, Box
 from sfumato.methods import METHODS, DPLloyd, GkM, Method, PGkM
 
 COLUMNS = ["dataset", "method", "epsilon", "setting", "runs", "mean", "sd", "seconds"]

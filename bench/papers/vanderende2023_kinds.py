@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from bench.papers.vanderende2023_data import ATTACKED_ROWS, HALF_WIDTH, MOST_ROWS, SOURCES, load
 from sfumato import LocalClustering, NDLaplace
 from sfumato import tuning as choosing
-from sfumato._lattice.box import Floats, Ints
+from sfumato._base.types import Floats, Ints
 from sfumato.attacks import (
     forest_factory,
     histogram_prior,

@@ -6,15 +6,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sfumato import attacks, evaluate, nonprivate
-    from sfumato import tuning as choosing
+    from sfumato import attacks as attacks
+    from sfumato import evaluate as evaluate
+    from sfumato import nonprivate as nonprivate
+    from sfumato import tuning as tuning
     from sfumato._accounting.budget import Overspent as Overspent
     from sfumato._core.curator import Curator as Curator
     from sfumato._lattice.box import Box as Box
     from sfumato._planning import plan as plan
     from sfumato._private_bounds.estimate import estimate_bounds as estimate_bounds
     from sfumato._private_kmeans import PrivateKMeans as PrivateKMeans
-    from sfumato._serialization import load as load
+    from sfumato._private_kmeans import load as load
     from sfumato._synopsis import Synopsis as Synopsis
     from sfumato.engines._files import TableFile as TableFile
     from sfumato.local._clustering import LocalClustering as LocalClustering
@@ -34,12 +36,12 @@ _HOMES = {
     "Synopsis": "sfumato._synopsis",
     "TableFile": "sfumato.engines._files",
     "estimate_bounds": "sfumato._private_bounds.estimate",
-    "load": "sfumato._serialization",
+    "load": "sfumato._private_kmeans",
     "local_epsilon": "sfumato.local._ndlaplace",
     "mean_displacement": "sfumato.local._ndlaplace",
     "plan": "sfumato._planning",
 }
-_ROOMS = ("attacks", "choosing", "evaluate", "nonprivate")
+_MODULES = ("attacks", "evaluate", "nonprivate", "tuning")
 
 __all__ = [
     "METHODS",
@@ -52,7 +54,6 @@ __all__ = [
     "Synopsis",
     "TableFile",
     "attacks",
-    "choosing",
     "estimate_bounds",
     "evaluate",
     "load",
@@ -60,6 +61,7 @@ __all__ = [
     "mean_displacement",
     "nonprivate",
     "plan",
+    "tuning",
 ]
 
 
@@ -67,7 +69,7 @@ def __getattr__(name: str) -> object:
     # Loaded on first use: `sfumato --help` needs neither NumPy nor scikit-learn.
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    if name in _ROOMS:
+    if name in _MODULES:
         return import_module(f"sfumato.{name}")
     raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
 

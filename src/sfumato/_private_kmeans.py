@@ -21,11 +21,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sfumato._accounting.budget import Account, Ledger
 from sfumato._accounting.receipt import Receipt
+from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._core.curator import Curator
 from sfumato._core.releases.histograms import Survey
-from sfumato._lattice.box import Box, Floats, Ints, NanPolicy, columns_in
+from sfumato._lattice.box import Box, NanPolicy, columns_in
 from sfumato._private_bounds.estimate import DEFAULT, SLICE, buy_bounds
+from sfumato._serialization import load_as, save
 from sfumato._synopsis import Synopsis
 from sfumato.engines._open import is_elsewhere, names_of, rows_of, split_groups
 from sfumato.engines._rows import Rows
@@ -316,8 +318,6 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was released, and the receipt, as JSON."""
-        from sfumato._serialization import save
-
         check_is_fitted(self)
         save(self, path)
 
@@ -378,3 +378,8 @@ def _task_of(
         else opened.rows.max_rows_per_group or 1
     )
     return Task(*numbers, choose_k=choose_k, max_rows_per_group=most)
+
+
+def load(path: str | os.PathLike[str]) -> PrivateKMeans:
+    """Read a model that `PrivateKMeans.save` wrote."""
+    return load_as(path, PrivateKMeans)

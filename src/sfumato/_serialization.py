@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,13 +18,12 @@ from sfumato._lattice.box import Box
 from sfumato._synopsis import Synopsis
 from sfumato.methods import METHODS
 
-if TYPE_CHECKING:
-    from sfumato._private_kmeans import PrivateKMeans
-
 FORMAT = 1
 
+_Model = TypeVar("_Model")
 
-def save(model: PrivateKMeans, path: str | os.PathLike[str]) -> None:
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:  # noqa: ANN401
     """Write a fitted model; the file appears whole or not at all."""
     data = to_dict(model)
     synopsis = data.pop("synopsis", None)
@@ -34,7 +34,7 @@ def save(model: PrivateKMeans, path: str | os.PathLike[str]) -> None:
     write_whole(path, text + "\n")
 
 
-def to_dict(model: PrivateKMeans) -> dict[str, Any]:
+def to_dict(model: Any) -> dict[str, Any]:  # noqa: ANN401
     """The allow-list of what a model file holds."""
     names = getattr(model, "feature_names_in_", None)
     synopsis = getattr(model, "synopsis_", None)
@@ -55,23 +55,21 @@ def to_dict(model: PrivateKMeans) -> dict[str, Any]:
     }
 
 
-def load(path: str | os.PathLike[str]) -> PrivateKMeans:
-    """Read a model that `save` wrote."""
+def load_as(path: str | os.PathLike[str], estimator: Callable[..., _Model]) -> _Model:
+    """Read a model that `save` wrote, as an estimator of this class."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError):
         data = None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f"{os.fspath(path)} is not a sfumato model of format {FORMAT}")
-    return from_dict(data)
+    return from_dict(data, estimator)
 
 
-def from_dict(data: dict[str, Any]) -> PrivateKMeans:
+def from_dict(data: dict[str, Any], estimator: Callable[..., _Model]) -> _Model:
     """Rebuild a fitted model."""
-    from sfumato._private_kmeans import PrivateKMeans
-
     lower, upper = data["bounds"]["lower"], data["bounds"]["upper"]
-    model = PrivateKMeans(
+    model: Any = estimator(
         n_clusters=data["n_clusters"],
         epsilon=data["epsilon"],
         delta=data["delta"],
@@ -88,7 +86,8 @@ def from_dict(data: dict[str, Any]) -> PrivateKMeans:
     model.receipt_ = Receipt.from_dict(data["receipt"])
     if "synopsis" in data:
         model.synopsis_ = Synopsis.from_dict(data["synopsis"])
-    return model
+    fitted: _Model = model
+    return fitted
 
 
 def _method_to_dict(method: Any) -> dict[str, Any]:  # noqa: ANN401

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from sfumato._lattice.box import Floats
+from sfumato._base.types import Floats
 
 
 @dataclass(frozen=True, eq=False)

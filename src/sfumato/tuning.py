@@ -17,8 +17,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_random_state
 
+from sfumato._base.types import Floats
 from sfumato._base.validation import check_whole
-from sfumato._lattice.box import Floats
 from sfumato._synopsis.choose_k import Criterion, KCurve, check_criterion, check_range, gaps, jumps
 from sfumato.nonprivate import silhouette
 

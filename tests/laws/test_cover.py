@@ -45,7 +45,7 @@ class Forced(Curator):
         self.cover(grids, share=share_of(self, 0.001, 0.001), picks=picks)
         return self.seen
 
-    def _cover(self, law, cover):
+    def _draw(self, law, cover):
         point = np.array(self.script[len(self.seen)])
         self.seen.append((cover.score(point), cover.classes(), cover.net.size))
         return point

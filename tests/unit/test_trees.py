@@ -179,8 +179,8 @@ class Stubborn(Curator):
         super().__init__(*args, **settings)
         self.rule = rule
 
-    def _splits(self, law, biased):
-        return self.rule(len(biased))
+    def _draw(self, law, exact):
+        return self.rule(len(exact))
 
 
 def deep(n):

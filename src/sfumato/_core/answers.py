@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sfumato._lattice.box import Floats, Ints
+from sfumato._base.types import Floats, Ints
 
 
 @dataclass(frozen=True)

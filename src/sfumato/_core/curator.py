@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from sfumato._accounting.budget import Account, Caps, Share
+from sfumato._base.types import Ints
 from sfumato._core.answers import Answer, CellTotals, Tree
 from sfumato._core.queries.choose import Score, check_score
 from sfumato._core.queries.counts import (
@@ -31,7 +32,7 @@ from sfumato._core.releases.moments import Moments
 from sfumato._core.releases.privtree import Trees
 from sfumato._core.sampling.choice import Law
 from sfumato._core.vault import Views
-from sfumato._lattice.box import REACH, Ints
+from sfumato._lattice.box import REACH
 from sfumato.engines._rows import Rows
 
 __all__ = ["Answer", "CellTotals", "Curator", "Tree"]
@@ -157,7 +158,7 @@ class Curator(Trees, Thresholds, Moments, Covers, Views):
         def pick(rows: Rows) -> list[int]:
             scores = score.scores(rows.fold(self.box, score))
             left = list(range(len(scores)))
-            return [left.pop(self._select(s, scores[left])) for s in selections]
+            return [left.pop(self._draw(s, scores[left])) for s in selections]
 
         return self._pay([s.entry() for s in selections], pick)
 
@@ -180,7 +181,7 @@ class Curator(Trees, Thresholds, Moments, Covers, Views):
 
         def find(rows: Rows) -> tuple[Ints, Ints]:
             centers = block_work.block_centers(rows.split(self.box, blocks, key), k, key)
-            chosen = [self._select(s, scores) for s, scores in plan.edge_scores(edges, centers)]
+            chosen = [self._draw(s, scores) for s, scores in plan.edge_scores(edges, centers)]
             return centers, plan.ranges(chosen)
 
         centers, ranges = self._pay([s.entry() for s in edges], find)

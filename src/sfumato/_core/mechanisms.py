@@ -12,9 +12,10 @@ import numpy as np
 
 from sfumato._accounting.budget import Share
 from sfumato._accounting.gaussian_dp import root_above
+from sfumato._base.types import Ints
 from sfumato._core.queries.cells import Sensitivity
 from sfumato._core.sampling import source as laws
-from sfumato._lattice.box import REACH, Ints
+from sfumato._lattice.box import REACH
 
 Shape = tuple[int, ...]
 

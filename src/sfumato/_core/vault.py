@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, NoReturn, Protocol, Self, TypeVar
 
 from sfumato._accounting.budget import Entry, Ledger, Share
 from sfumato._accounting.guarantee import neighbours_of
+from sfumato._base.types import Ints
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._core.mechanisms import Mechanism
 from sfumato._core.queries.projection import Projection, ViewedRows, check_projection
 from sfumato._core.sampling.source import Noise, SecureNoise
-from sfumato._lattice.box import Box, Ints, NanPolicy, columns_in
+from sfumato._lattice.box import Box, NanPolicy, columns_in
 from sfumato.engines._open import rows_of
 from sfumato.engines._rows import Rows
 
 _Result = TypeVar("_Result")
+_Exact = TypeVar("_Exact")
+_Given = TypeVar("_Given", contravariant=True)
+_Released = TypeVar("_Released", covariant=True)
+
+
+class Law(Protocol[_Given, _Released]):
+    """A mechanism whose scale is fixed: from exact numbers to what is released.
+
+    Guarantee: stated by each mechanism for itself.
+    """
+
+    def draw(self, noise: Noise, exact: _Given, /) -> _Released:
+        """Draw what is released about exact numbers."""
 
 
 class Vault:
     """One dataset with its bounds, its budget and its noise; see `Curator`.
 
     Guarantee: rows are reached through `_pay` alone, which charges first. Noise is drawn through
-    `_perturb`, `_select`, `_splits`, `_cross` and `_cover` alone, for laws whose scales were fixed
-    before the rows were read.
+    `_perturb` and `_draw` alone, for mechanisms whose scales were fixed before the rows were read.
     """
 
     def __init__(
@@ -119,17 +132,8 @@ class Vault:
         noise: Ints = mechanism.draw(self.__noise, exact.shape)
         return exact + noise
 
-    def _select(self, selection: Any, scores: Any) -> int:  # noqa: ANN401
-        return selection.draw(self.__noise, scores)
-
-    def _splits(self, law: Any, biased: Ints) -> Any:
-        return law.draw(self.__noise, biased)
-
-    def _cross(self, crossing: Any, counts: Ints) -> int:
-        return crossing.draw(self.__noise, counts)
-
-    def _cover(self, law: Any, cover: Any) -> Ints:
-        return law.draw(self.__noise, cover)
+    def _draw(self, law: Law[_Exact, _Result], exact: _Exact) -> _Result:
+        return law.draw(self.__noise, exact)
 
 
 class Views(Vault):

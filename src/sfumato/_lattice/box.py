@@ -11,9 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Lattice = NDArray[np.int16]
+from sfumato._base.types import Floats, Lattice
 
 NanPolicy = Literal["center", "drop"]
 

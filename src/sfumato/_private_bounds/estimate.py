@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from sfumato._accounting.budget import Account, Caps, Ledger, Share
+from sfumato._base.types import Floats
 from sfumato._base.validation import check_epsilon
 from sfumato._core.curator import Curator
 from sfumato._core.queries.histograms import HalfOctaves, Ruler, Slices
 from sfumato._core.releases.histograms import Survey
-from sfumato._lattice.box import Floats
 from sfumato._private_bounds.log_histogram import Reach, reach
 from sfumato._private_bounds.trim import Span, locate, trim
 

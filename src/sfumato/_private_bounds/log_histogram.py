@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato._base.types import Floats, Ints
 from sfumato._core.queries.histograms import HalfOctaves
-from sfumato._lattice.box import Floats, Ints
 from sfumato._private_bounds.trim import Span, cautious, legal, with_tails
 
 _CUT = 0.003

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._lattice.box import REACH, Floats
+from sfumato._base.types import Floats
+from sfumato._lattice.box import REACH
 
 _CUT = 0.01
 """The part of the rows that may be left outside where the noise would allow more."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato._lattice.box import Floats, Ints
+from sfumato._base.types import Floats, Ints
 
 # Up to so many coordinates are kept; of a larger grid they are worked out block by block.
 _KEPT = 2**24

@@ -8,8 +8,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_whole
-from sfumato._lattice.box import Floats, Ints
 from sfumato._synopsis.cells import Cells, LooseCells, cut
 from sfumato._synopsis.signed_kmeans import Solver, coarser, whole
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.ndimage import uniform_filter
 
-from sfumato._lattice.box import Floats, Ints
+from sfumato._base.types import Floats, Ints
 
 _PIECES = 63
 _COUNT_STEPS = 80

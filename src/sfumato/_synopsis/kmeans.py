@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato._lattice.box import Floats, Ints
+from sfumato._base.types import Floats, Ints
 
 # Distances worked out at a time: they should stay in the cache.
 _BLOCK = 2**16

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato._lattice.box import REACH, Floats
+from sfumato._base.types import Floats
+from sfumato._lattice.box import REACH
 from sfumato._synopsis.cells import Cells, cut
 from sfumato._synopsis.kmeans import lift
 

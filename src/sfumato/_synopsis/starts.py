@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._lattice.box import REACH, Floats
+from sfumato._base.types import Floats
+from sfumato._lattice.box import REACH
 
 # The radius is found to 1/128 of the box's half width.
 _HALVINGS = 7

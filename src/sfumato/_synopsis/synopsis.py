@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato._base.files import write_whole
+from sfumato._base.types import Floats
 from sfumato._base.validation import check_whole
-from sfumato._lattice.box import REACH, Box, Floats
+from sfumato._lattice.box import REACH, Box
 from sfumato._synopsis.cells import Cells, GridCells, cells_from_dict, frozen
 from sfumato._synopsis.choose_k import Criterion, KCurve, k_curve
 from sfumato._synopsis.signed_kmeans import Solver

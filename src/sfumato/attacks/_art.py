@@ -12,8 +12,8 @@ from art.attacks.inference.membership_inference import MembershipInferenceBlackB
 from art.estimators.classification import BlackBoxClassifier
 from numpy.typing import ArrayLike
 
+from sfumato._base.types import Floats
 from sfumato._base.validation import check_whole
-from sfumato._lattice.box import Floats
 from sfumato.attacks._membership import (
     SEEN,
     Factory,

@@ -16,8 +16,8 @@ from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils import check_array
 
+from sfumato._base.types import Floats
 from sfumato._base.validation import check_whole
-from sfumato._lattice.box import Floats
 from sfumato.local._clustering import LocalClustering
 
 Factory = Callable[[Floats], Any]

@@ -14,8 +14,9 @@ from scipy.stats import qmc
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsRegressor
 
+from sfumato._base.types import Floats
 from sfumato._base.validation import check_whole
-from sfumato._lattice.box import Box, Floats
+from sfumato._lattice.box import Box
 from sfumato.attacks._membership import CONFIDENCE
 from sfumato.local._clustering import has_known_noise, noise_widths
 

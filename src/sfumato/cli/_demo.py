@@ -7,7 +7,8 @@ from rich.box import SIMPLE
 from rich.table import Table
 from rich.text import Text
 
-from sfumato._lattice.box import Box, Floats
+from sfumato._base.types import Floats
+from sfumato._lattice.box import Box
 from sfumato._private_kmeans import PrivateKMeans
 from sfumato.cli._app import print_json
 from sfumato.cli._show import console, print_receipt, shown

@@ -10,8 +10,7 @@ import numpy as np
 from sfumato._base.files import appearing
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._lattice.box import NanPolicy
-from sfumato._private_kmeans import PRIVATE, PrivateKMeans
-from sfumato._serialization import load
+from sfumato._private_kmeans import PRIVATE, PrivateKMeans, load
 from sfumato.cli._app import passes, print_json, progress
 from sfumato.cli._inputs import (
     Bounded,

@@ -16,8 +16,8 @@ import numpy as np
 from sfumato._accounting.receipt import LocalReceipt
 from sfumato._accounting.receipt import sentences_of_local_receipt as sentences_of
 from sfumato._base.files import appearing_as
+from sfumato._base.types import Floats
 from sfumato._core.local.randomizer import Randomizer
-from sfumato._lattice.box import Floats
 from sfumato.cli._app import print_json, progress
 from sfumato.cli._inputs import Reading, box_of, check_output, columns_asked, columns_bounded
 from sfumato.cli._inspect import check_rows

@@ -14,10 +14,11 @@ from typing import Any
 from pycompss.api.api import compss_delete_object, compss_wait_on
 from pycompss.api.task import task
 
+from sfumato._base.types import Mask
 from sfumato.engines._file_engine import FileEngine
 from sfumato.engines._files import TableFile, layout_of
 from sfumato.engines._partitions import PartedRows, Piece
-from sfumato.engines._rows import Fold, Mask, Partial, Pick, Picked, Rows, merge
+from sfumato.engines._rows import Fold, Partial, Pick, Picked, Rows, merge
 from sfumato.engines.formats._csv import Header
 from sfumato.engines.formats._storage import Paths
 from sfumato.engines.formats._table import Column

@@ -95,7 +95,7 @@ def connected(workers: int | None = None, scheduler: str | None = None) -> Itera
             dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
             security=True,
-            preload=["sfumato.engines.dask_tasks"],
+            preload=["sfumato.engines._dask_worker"],
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):

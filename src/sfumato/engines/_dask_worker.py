@@ -14,7 +14,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._lattice.box import Box, Floats, Lattice
+from sfumato._base.types import Floats, Lattice
+from sfumato._lattice.box import Box
 from sfumato._lattice.kernels.dispatch import write_lattice
 from sfumato.engines._frames import Frame, source_of
 from sfumato.engines._labels import keys_of

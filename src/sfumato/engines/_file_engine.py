@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._lattice.box import Box, Ints
+from sfumato._base.types import Ints, Mask
+from sfumato._lattice.box import Box
 from sfumato._lattice.kernels.dispatch import MAX_FEATURES, Hashes
 from sfumato.engines._groups import hashes_of, numbered
-from sfumato.engines._partitions import Fold, Partial, Pick, Picked, Piece, pieces_of
+from sfumato.engines._partitions import Piece, pieces_of
 from sfumato.engines._progress import Pass
-from sfumato.engines._rows import Mask, Scale, snapped
+from sfumato.engines._rows import Fold, Partial, Pick, Picked, Scale, snapped
 from sfumato.engines._threads import allowed_threads, as_done
 from sfumato.engines.formats._table import Layout
 

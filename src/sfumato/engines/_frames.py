@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._lattice.box import Floats
+from sfumato._base.types import Floats
 from sfumato._lattice.kernels.dispatch import MAX_FEATURES
 
 _ADVICE = "pass a 2-D table of numbers: a NumPy array or a pandas, polars or pyarrow table"

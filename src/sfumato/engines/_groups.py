@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato._lattice.box import Ints, Lattice
+from sfumato._base.types import Ints, Lattice
 from sfumato._lattice.kernels.dispatch import Hashes, hash_rows
 from sfumato.engines._labels import keys_of
 

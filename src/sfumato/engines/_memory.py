@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._lattice.box import Box, Ints, Lattice
+from sfumato._base.types import Ints, Lattice, Mask
+from sfumato._lattice.box import Box
 from sfumato._lattice.kernels.dispatch import hash_rows, write_lattice
 from sfumato.engines._frames import Blocks, Frame, source_of
 from sfumato.engines._groups import codes_of, few_of_each, labels_of
 from sfumato.engines._progress import Pass
 from sfumato.engines._rows import Kernel, Scale
 from sfumato.engines._threads import allowed_threads, one_blas_thread, share
-
-_Mask = NDArray[np.bool_]
 
 # Cells that a thread takes at a time: long enough to hide the taking, short enough to share evenly.
 _SPAN_CELLS = 2**18
@@ -117,7 +116,7 @@ class ArrayRows:
         return whole
 
 
-def _read_frame(frame: Frame, box: Scale, threads: int) -> tuple[Lattice, _Mask]:
+def _read_frame(frame: Frame, box: Scale, threads: int) -> tuple[Lattice, Mask]:
     whole = np.empty((frame.n_rows, frame.n_features), dtype=np.int16)
     kept = np.empty(frame.n_rows, dtype=np.bool_)
 
@@ -129,7 +128,7 @@ def _read_frame(frame: Frame, box: Scale, threads: int) -> tuple[Lattice, _Mask]
     return whole, kept
 
 
-def _read_blocks(source: Blocks, box: Scale) -> tuple[Lattice, _Mask]:
+def _read_blocks(source: Blocks, box: Scale) -> tuple[Lattice, Mask]:
     blocks: deque[Lattice] = deque()
     masks = [np.empty(0, dtype=np.bool_)]
     for block in source.open():
@@ -148,7 +147,7 @@ def _read_blocks(source: Blocks, box: Scale) -> tuple[Lattice, _Mask]:
     return whole, kept
 
 
-def _write(box: Scale, rows: NDArray[Any], out: Lattice) -> _Mask:
+def _write(box: Scale, rows: NDArray[Any], out: Lattice) -> Mask:
     return write_lattice(box, rows, out) if isinstance(box, Box) else box.write_lattice(rows, out)
 
 

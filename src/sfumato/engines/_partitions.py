@@ -8,7 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from sfumato._lattice.box import Box, Floats, Ints, Lattice
+from sfumato._base.types import Floats, Ints, Lattice
+from sfumato._lattice.box import Box
 from sfumato.engines._labels import keys_of
 from sfumato.engines._progress import Pass
 from sfumato.engines._rows import BlockSizes, Fold, Kernel, Partial, Pick, Picked, Scale

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._lattice.box import Box, Ints, Lattice
+from sfumato._base.types import Ints, Lattice, Mask
+from sfumato._lattice.box import Box
 from sfumato._lattice.kernels.dispatch import hash_rows, write_lattice
 from sfumato.engines._groups import codes_of, few_of_each, labels_of
 from sfumato.engines._threads import one_blas_thread
@@ -57,8 +58,6 @@ class Rows(Protocol):
     def split(self, box: Box, parts: int, key: int) -> Iterator[Lattice]:
         """Yield `parts` disjoint blocks; a keyed hash of a row's own values picks its block."""
 
-
-Mask = NDArray[np.bool_]
 
 # Cells that are put on the lattice before the kernel sees them: a buffer of half a megabyte.
 _BUFFER_CELLS = 2**18

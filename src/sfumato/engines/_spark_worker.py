@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
-from sfumato._lattice.box import Floats, Ints, Lattice
+from sfumato._base.types import Floats, Ints, Lattice
 from sfumato.engines._labels import keys_of
 from sfumato.engines._partitions import Piece
 from sfumato.engines._rows import Fold, Partial, Pick, Picked, Scale, counted

@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sfumato._accounting.guarantee import Guarantee
 from sfumato._accounting.receipt import LocalReceipt
+from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_whole
 from sfumato._core.local.ndlaplace import NDLaplaceLaw
-from sfumato._lattice.box import Box, Floats, Ints
+from sfumato._lattice.box import Box
 
 _STEPS = 50
 _CLOSE = 0.1

@@ -12,10 +12,11 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
 from sfumato._accounting.receipt import LocalReceipt
+from sfumato._base.types import Floats
 from sfumato._base.validation import check_epsilon, check_positive, check_whole
 from sfumato._core.local.lattice import LocalLattice, Units
 from sfumato._core.local.ndlaplace import NDLaplaceLaw
-from sfumato._lattice.box import Box, Floats
+from sfumato._lattice.box import Box
 from sfumato.local._transformer import KEPT, LocalPlan, LocalTransformer, MissingPolicy
 
 Truncation = Literal["clamp", "resample", "none"]

@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sfumato._accounting.guarantee import Guarantee
 from sfumato._accounting.receipt import LocalReceipt
+from sfumato._base.types import Floats
 from sfumato._core.local.lattice import LocalLattice
 from sfumato._core.local.ndlaplace import LocalLaw
 from sfumato._core.local.randomizer import Randomizer
-from sfumato._lattice.box import Box, Floats
+from sfumato._lattice.box import Box
 from sfumato.engines._frames import Frame, source_of
 
 MissingPolicy = Literal["center", "keep"]

@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 
 from sfumato._accounting.budget import Account, Caps, Share
+from sfumato._base.types import Floats
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid, Nearest
-from sfumato._lattice.box import Floats
 from sfumato._synopsis import Synopsis
 
 

@@ -16,10 +16,11 @@ import numpy as np
 
 from sfumato._accounting.budget import Account, Caps, Share
 from sfumato._accounting.gaussian_dp import mu2_of
+from sfumato._base.types import Floats
 from sfumato._base.validation import check_whole
 from sfumato._core.curator import CellTotals, Curator
 from sfumato._core.queries.counts import Nearest, Through
-from sfumato._lattice.box import REACH, Floats
+from sfumato._lattice.box import REACH
 from sfumato._synopsis.starts import sphere_packing
 from sfumato.methods._base import Centers, Task
 

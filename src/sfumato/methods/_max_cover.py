@@ -16,12 +16,13 @@ from typing import Literal
 import numpy as np
 
 from sfumato._accounting.budget import Account, Caps, Share
+from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_whole
 from sfumato._core.curator import Answer, Curator
 from sfumato._core.queries.counts import Grid, Nearest
 from sfumato._core.queries.max_cover import MAX_AXES, Grids
 from sfumato._core.queries.projection import Projection
-from sfumato._lattice.box import REACH, Floats, Ints
+from sfumato._lattice.box import REACH
 from sfumato._synopsis.kmeans import weighted_kmeans
 from sfumato.methods._balcan.run import recovered
 from sfumato.methods._base import Centers, NeedsDelta, Task

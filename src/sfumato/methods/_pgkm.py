@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato._accounting.budget import Account, Caps
+from sfumato._base.types import Floats
 from sfumato._base.validation import check_whole
 from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Cost
 from sfumato._core.queries.counts import MAX_NUMBERS
-from sfumato._lattice.box import REACH, Floats
+from sfumato._lattice.box import REACH
 from sfumato.methods._base import SLICE, Centers, Task, size_and_rest, sizes_of
 
 _MOST_ROUNDS = 1000

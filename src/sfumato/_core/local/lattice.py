@@ -11,7 +11,8 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._lattice.box import BLOCK_CELLS, REACH, Box, Floats, Ints
+from sfumato._base.types import Floats, Ints
+from sfumato._lattice.box import BLOCK_CELLS, REACH, Box
 
 Units = Literal["data", "box"]
 

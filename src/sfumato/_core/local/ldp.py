@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from sfumato._accounting.guarantee import ANY_TWO_ROWS, Guarantee
+from sfumato._base.types import Ints
 from sfumato._core.local.lattice import LocalLattice
 from sfumato._core.local.one_column import Mixture, Piece, TwoPoint, Window, check_column_epsilon
 from sfumato._core.sampling.additive import geometric
@@ -27,7 +28,7 @@ from sfumato._core.sampling.exact import arithmetic, as_real, uniform_below
 from sfumato._core.sampling.slack import pieces_slack, staircase_slack
 from sfumato._core.sampling.source import MAX_DIM, Noise, check_scale, laplace_slack
 from sfumato._core.sampling.stream import Stream
-from sfumato._lattice.box import REACH, Ints
+from sfumato._lattice.box import REACH
 
 PER_SAMPLED = Fraction(5, 2)
 """Epsilon for which Wang et al. (2019, Eq. 12) report one more column of a row."""

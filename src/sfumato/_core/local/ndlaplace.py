@@ -15,10 +15,10 @@ import numpy as np
 from scipy import special
 
 from sfumato._accounting.guarantee import Guarantee
+from sfumato._base.types import Ints
 from sfumato._core.local.lattice import BLOCK_ROWS, HAIR, LocalLattice
 from sfumato._core.local.ldp import DuchiLaw, LaplaceLaw, PieceLaw, StaircaseLaw
 from sfumato._core.sampling.source import Noise, ball_slack, check_ball
-from sfumato._lattice.box import Ints
 
 LEAST_ACCEPTED = 2.0**-16
 """Resampling is refused where a report may need more draws than 1 / this on average."""

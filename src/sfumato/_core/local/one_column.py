@@ -14,6 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
+from sfumato._base.types import Ints
 from sfumato._core.sampling.bernoulli import (
     CHANCE_BITS,
     LARGEST,
@@ -23,7 +24,7 @@ from sfumato._core.sampling.bernoulli import (
 )
 from sfumato._core.sampling.exact import arithmetic, as_real, uniform_below
 from sfumato._core.sampling.stream import Stream
-from sfumato._lattice.box import REACH, Ints
+from sfumato._lattice.box import REACH
 
 Chances = dict[int, Fraction]
 

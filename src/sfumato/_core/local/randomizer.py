@@ -7,10 +7,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato._base.types import Floats
 from sfumato._core.local.lattice import LocalLattice, Units
 from sfumato._core.local.ndlaplace import LOCAL_LAWS, LocalLaw
 from sfumato._core.sampling.source import Noise, SecureNoise
-from sfumato._lattice.box import Box, Floats
+from sfumato._lattice.box import Box
 
 Missing = Literal["center", "keep"]
 

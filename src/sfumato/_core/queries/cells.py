@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from sfumato._base.types import Ints, Lattice
 from sfumato._core.queries.projection import Projection
-from sfumato._lattice.box import MAX_NUMBERS, REACH, Ints, Lattice
+from sfumato._lattice.box import MAX_NUMBERS, REACH
 from sfumato._lattice.kernels import dispatch as kernels
 from sfumato._lattice.kernels.cubes import Index, child_counts
 

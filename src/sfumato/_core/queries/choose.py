@@ -9,8 +9,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._core.queries.cells import MAX_NUMBERS
-from sfumato._lattice.box import REACH, Ints, Lattice
+from sfumato._base.types import Ints, Lattice
+from sfumato._lattice.box import MAX_NUMBERS, REACH
 from sfumato._lattice.kernels.costs import LIMB, candidate_costs, swap_costs
 
 

@@ -15,9 +15,10 @@ from typing import cast
 
 import numpy as np
 
-from sfumato._core.queries.cells import MAX_NUMBERS, Cubes, Grid, Nearest, Sensitivity, Through
+from sfumato._base.types import Ints, Lattice
+from sfumato._core.queries.cells import Cubes, Grid, Nearest, Sensitivity, Through
 from sfumato._core.queries.first_below import Farther
-from sfumato._lattice.box import REACH, Ints, Lattice
+from sfumato._lattice.box import MAX_NUMBERS, REACH
 from sfumato._lattice.kernels import dispatch as kernels
 
 __all__ = [

@@ -8,8 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from sfumato._core.queries.cells import MAX_NUMBERS, Nearest
-from sfumato._lattice.box import Ints, Lattice
+from sfumato._base.types import Ints, Lattice
+from sfumato._core.queries.cells import Nearest
+from sfumato._lattice.box import MAX_NUMBERS
 from sfumato._lattice.kernels import dispatch as kernels
 
 

@@ -15,9 +15,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._core.queries.cells import MAX_NUMBERS
+from sfumato._base.types import Floats, Ints, Lattice
 from sfumato._core.queries.counts import Sensitivity
-from sfumato._lattice.box import BLOCK_CELLS, Floats, Ints, Lattice
+from sfumato._lattice.box import BLOCK_CELLS, MAX_NUMBERS
 
 MISSING = -1
 """The bin of a cell that is counted nowhere."""

@@ -12,8 +12,9 @@ from typing import cast
 
 import numpy as np
 
+from sfumato._base.types import Floats, Ints, Lattice
 from sfumato._core.queries.counts import MAX_NUMBERS, Sensitivity
-from sfumato._lattice.box import REACH, Floats, Ints, Lattice
+from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels import moments as kernels_moments
 
 FINEST = 3

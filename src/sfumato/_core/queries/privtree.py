@@ -12,7 +12,8 @@ from operator import index
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._lattice.box import REACH, Ints, Lattice
+from sfumato._base.types import Ints, Lattice
+from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels import dispatch as kernels
 from sfumato._lattice.kernels.tree import Table
 

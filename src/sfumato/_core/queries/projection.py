@@ -11,7 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato._lattice.box import MAX_NUMBERS, REACH, Box, Floats, Ints, Lattice, NanPolicy
+from sfumato._base.types import Floats, Ints, Lattice
+from sfumato._lattice.box import MAX_NUMBERS, REACH, Box, NanPolicy
 from sfumato._lattice.kernels.dispatch import MAX_FEATURES
 from sfumato._lattice.kernels.projection import Weights, project
 from sfumato.engines._rows import Kernel, Rows, Scale

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sfumato._accounting.budget import Entry, Share
+from sfumato._base.types import Ints
 from sfumato._core.mechanisms import Cube, Cylinder, Lines, Mechanism, independent
 from sfumato._core.queries.counts import Cells, Counts, Totals
-from sfumato._lattice.box import REACH, Box, Ints
+from sfumato._lattice.box import REACH, Box
 
 
 @dataclass(frozen=True)

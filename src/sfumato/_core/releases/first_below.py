@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato._accounting.budget import Entry, Share
+from sfumato._base.types import Ints
 from sfumato._core.queries.first_below import Farther, check_farther
 from sfumato._core.sampling import source as laws
 from sfumato._core.vault import Vault
-from sfumato._lattice.box import Ints
 from sfumato.engines._rows import Rows
 
 MAX_THRESHOLD = 2**62
@@ -91,6 +91,6 @@ class Thresholds(Vault):
         law = Crossing(f"first of {question}", share, most, threshold, len(question.edges))
 
         def search(rows: Rows) -> int:
-            return self._cross(law, question.counts(rows.fold(self.box, question)))
+            return self._draw(law, question.counts(rows.fold(self.box, question)))
 
         return self._pay([law.entry()], search)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from sfumato._accounting.budget import Account, Caps, Ledger, Share
+from sfumato._base.types import Ints
 from sfumato._core.answers import Answer
 from sfumato._core.mechanisms import independent
 from sfumato._core.queries.histograms import Histogram, Ruler, check_ruler
 from sfumato._core.releases.counts import Part, in_rows
 from sfumato._core.sampling.source import Noise
 from sfumato._core.vault import Vault
-from sfumato._lattice.box import Ints
 from sfumato.engines._rows import Rows
 
 

@@ -16,6 +16,7 @@ import mpmath
 import numpy as np
 
 from sfumato._accounting.budget import Entry, Share
+from sfumato._base.types import Ints, Lattice, Mask
 from sfumato._base.validation import check_whole
 from sfumato._core.answers import Picked
 from sfumato._core.queries.max_cover import Grids, check_grids
@@ -23,8 +24,7 @@ from sfumato._core.sampling.choice import choose_class
 from sfumato._core.sampling.exact import uniform_below
 from sfumato._core.sampling.source import Noise, selection_slack
 from sfumato._core.vault import Vault
-from sfumato._lattice.box import Ints, Lattice
-from sfumato._lattice.kernels.cover import Mask, Net, add_near, near, pairs_of, tally, tally_near
+from sfumato._lattice.kernels.cover import Net, add_near, near, pairs_of, tally, tally_near
 from sfumato.engines._rows import Rows
 
 KEPT = 2**26
@@ -217,7 +217,7 @@ class Covers(Vault):
             for radius, net in zip(grids.radii, nets, strict=True):
                 cover = Cover(left, net)
                 for _ in range(picks):
-                    found.append(Picked(self._cover(law, cover), radius))
+                    found.append(Picked(self._draw(law, cover), radius))
                     cover.leave(found[-1].point)
                 left = cover.left()
             return found

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sfumato._accounting.budget import Share
+from sfumato._base.types import Ints
 from sfumato._core.answers import Answer
 from sfumato._core.mechanisms import Ball, Gaussian, Laplace, Mechanism, independent
 from sfumato._core.queries.moments import COARSEST, Moment, Squares, check_moment
 from sfumato._core.releases.counts import Part
 from sfumato._core.vault import Vault
-from sfumato._lattice.box import Ints
 from sfumato.engines._rows import Rows
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._accounting.budget import Entry, Share
+from sfumato._base.types import Ints
 from sfumato._core.answers import Answer, Tree
 from sfumato._core.mechanisms import independent
 from sfumato._core.queries.counts import MAX_NUMBERS, Sensitivity
@@ -29,7 +30,6 @@ from sfumato._core.queries.privtree import (
 from sfumato._core.releases.counts import Part, in_rows
 from sfumato._core.sampling import source as laws
 from sfumato._core.vault import Vault
-from sfumato._lattice.box import Ints
 from sfumato._lattice.kernels.tree import CLOSED, OPEN, Table
 from sfumato.engines._rows import Rows
 
@@ -225,7 +225,7 @@ class Trees(Vault):
         leaves.mechanism.check(leaves.shape)
 
         def decide(exact: Ints, depth: int) -> Bits:
-            return self._splits(splits, splits.biased(exact, depth))
+            return self._draw(splits, splits.biased(exact, depth))
 
         def read(rows: Rows) -> _Grown:
             growth = Growth(domain, max_leaves)

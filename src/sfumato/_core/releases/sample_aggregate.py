@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._accounting.budget import Share
+from sfumato._base.types import Floats, Ints, Lattice
 from sfumato._core.mechanisms import Laplace
 from sfumato._core.queries.counts import MAX_NUMBERS, Sensitivity
 from sfumato._core.releases.choose import Selection
 from sfumato._core.releases.counts import Part
-from sfumato._lattice.box import REACH, Box, Floats, Ints, Lattice
+from sfumato._lattice.box import REACH, Box
 
 ITERATIONS = 10
 EDGE = 0.02

@@ -9,9 +9,9 @@ from functools import lru_cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato._base.types import Ints
 from sfumato._core.sampling.exact import arithmetic, as_real, settle, uniform_below
 from sfumato._core.sampling.stream import Stream
-from sfumato._lattice.box import Ints
 
 MAX_SCALE = 2**44
 """Largest scale, in lattice steps: no draw of Laplace or Gaussian noise reaches 2^51 then."""

@@ -8,9 +8,9 @@ from functools import lru_cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato._base.types import Ints
 from sfumato._core.sampling.exact import arithmetic, as_real, settle, uniform_below
 from sfumato._core.sampling.stream import WORD_BITS, Stream
-from sfumato._lattice.box import Ints
 
 Flags = NDArray[np.bool_]
 

@@ -14,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato._base.types import Floats, Ints
 from sfumato._core.sampling.exact import exp_fixed, settle, uniform_below
 from sfumato._core.sampling.source import Noise
 from sfumato._core.sampling.stream import Stream
-from sfumato._lattice.box import Floats, Ints
 
 Law = Literal["exponential", "permute_and_flip"]
 Scores = Ints | NDArray[np.object_] | Sequence[int]

@@ -16,8 +16,8 @@ import mpmath
 import numpy as np
 from mpmath.libmp import ln2_fixed, pi_fixed
 
+from sfumato._base.types import Ints
 from sfumato._core.sampling.stream import BLOCK_BITS, WORD_BITS, Stream, Words
-from sfumato._lattice.box import Ints
 
 Decision = TypeVar("Decision")
 

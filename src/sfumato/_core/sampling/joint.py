@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from sfumato._base.types import Floats, Ints
 from sfumato._core.sampling.additive import MAX_SCALE, check_scale
 from sfumato._core.sampling.exact import arithmetic, as_real, settle
 from sfumato._core.sampling.stream import Stream
-from sfumato._lattice.box import Floats, Ints
 
 _FACTORS = 8
 

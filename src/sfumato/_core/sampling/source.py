@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from sfumato._base.types import Ints
 from sfumato._core.sampling import additive as samplers
 from sfumato._core.sampling import joint as rounded
 from sfumato._core.sampling.additive import MAX_DIM, MAX_SCALE, check_cube, check_scale
@@ -23,7 +24,6 @@ from sfumato._core.sampling.slack import (
     selection_slack,
 )
 from sfumato._core.sampling.stream import Stream
-from sfumato._lattice.box import Ints
 
 __all__ = [
     "MAX_DIM",

@@ -9,7 +9,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from sfumato._lattice.box import Floats, Ints
+from sfumato._base.types import Floats, Ints
 
 Words = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]

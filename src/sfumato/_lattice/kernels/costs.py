@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sfumato._lattice.box import Floats, Ints, Lattice
+from sfumato._base.types import Floats, Ints, Lattice
 from sfumato._lattice.kernels.dispatch import compiled
 
 LIMB = 32

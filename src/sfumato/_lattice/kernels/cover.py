@@ -12,12 +12,9 @@ from dataclasses import dataclass
 from math import isqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato._lattice.box import Ints, Lattice
+from sfumato._base.types import Ints, Lattice, Mask
 from sfumato._lattice.kernels.dispatch import compiled
-
-Mask = NDArray[np.bool_]
 
 # Points of a block: its counts stay in the cache.
 _BLOCK_POINTS = 2**15

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato._lattice.box import Ints, Lattice
+from sfumato._base.types import Ints, Lattice
 from sfumato._lattice.kernels.dispatch import compiled
-
-SPAN = 2**22
-"""Four times as many as there are places of cubes on an axis, or of rows below them."""
+from sfumato._lattice.kernels.tree import SPAN
 
 _BLOCK_ROWS = 2**14
 
@@ -76,30 +74,3 @@ def _add(
         child += (rest >= side // 2).astype(np.int64) << axis
         who, node, child = who[inside], found[inside], child[inside]
     np.add.at(state, (numbers[node] << len(low)) + child, 1)
-
-
-def count(
-    rows: Lattice, low: Ints, side: int, keys: Ints, starts: Ints, numbers: Ints, state: Ints
-) -> None:
-    """Count the same row by row: the loop that is compiled."""
-    half, axes = side // 2, len(low)
-    for i in range(len(rows)):
-        node, child, axis = np.int64(0), np.int64(0), 0
-        while axis < axes:
-            above = rows[i, axis] - low[axis]
-            place = above // side
-            key = node * SPAN + place
-            first, last = starts[axis], starts[axis + 1]
-            while first < last:
-                middle = (first + last) // 2
-                if keys[middle] < key:
-                    first = middle + 1
-                else:
-                    last = middle
-            if first == starts[axis + 1] or keys[first] != key:
-                break
-            node = first - starts[axis]
-            child += np.int64(above - place * side >= half) << axis
-            axis += 1
-        if axis == axes:
-            state[(numbers[node] << axes) + child] += 1

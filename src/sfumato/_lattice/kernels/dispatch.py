@@ -16,7 +16,8 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._lattice.box import REACH, Box, Ints, Lattice, Snap
+from sfumato._base.types import Ints, Lattice
+from sfumato._lattice.box import REACH, Box, Snap
 from sfumato._lattice.kernels import numpy_loops as kernels_numpy
 from sfumato._lattice.kernels.tree import Table
 

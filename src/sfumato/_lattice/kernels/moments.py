@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sfumato._lattice.box import Floats, Ints, Lattice
+from sfumato._base.types import Floats, Ints, Lattice
 
 # A block has at most 2^14 rows: its sums of products of at most 2^30 are exact in float64.
 _BLOCK_ROWS = 2**14

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import boolean, int64, types
 
-from sfumato._lattice.box import Ints, Lattice
-from sfumato._lattice.kernels.cover import Mask
+from sfumato._base.types import Ints, Lattice, Mask
 from sfumato._lattice.kernels.numba_loops import LABELS, POINTS, ROWS, compiled_for
 
 _MASK = types.Array(boolean, 1, "C", readonly=True)

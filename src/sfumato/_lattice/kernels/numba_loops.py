@@ -8,9 +8,9 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numba import boolean, float64, int64, njit, types
 
-from sfumato._lattice.box import REACH, Floats, Ints, Lattice
-from sfumato._lattice.kernels.cubes import count
-from sfumato._lattice.kernels.tree import count_branches
+from sfumato._base.types import Floats, Ints, Lattice
+from sfumato._lattice.box import REACH
+from sfumato._lattice.kernels.tree import count_branches, count_cubes
 
 _Loop = TypeVar("_Loop", bound=Callable[..., None])
 
@@ -339,4 +339,4 @@ def sums(
             more[j] += (row[j] if row[j] < two else two) - near
 
 
-add = compiled_for(ROWS, LABELS, int64, LABELS, LABELS, LABELS, int64[::1])(count)
+add = compiled_for(ROWS, LABELS, int64, LABELS, LABELS, LABELS, int64[::1])(count_cubes)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sfumato._lattice.box import REACH, Floats, Ints, Lattice
+from sfumato._base.types import Floats, Ints, Lattice
+from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels.tree import add_branches as add_branches
 
 # Above this many columns one product with a matrix of zeros and ones beats a pass per column.

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato._lattice.box import REACH, Floats, Ints, Lattice
+from sfumato._base.types import Floats, Ints, Lattice
+from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels.dispatch import compiled
 
 # Cells of a block, before and after the map: its buffers stay in the cache.

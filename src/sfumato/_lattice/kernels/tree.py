@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._lattice.box import Ints, Lattice
+from sfumato._base.types import Ints, Lattice
 
 Table = NDArray[np.int32]
 
@@ -19,6 +19,9 @@ CLOSED = -1
 OPEN = -2
 
 _GROUP = 256
+
+SPAN = 2**22
+"""Four times as many as there are places of cubes on an axis, or of rows below them."""
 
 
 def add_branches(rows: Lattice, nodes: Table, cuts: Table, state: Ints) -> None:
@@ -75,3 +78,30 @@ def count_branches(rows: Lattice, nodes: Table, cuts: Table, state: Ints) -> Non
             level *= 2
         for i in range(met):
             state[top[i], place[i] - width] += 1
+
+
+def count_cubes(
+    rows: Lattice, low: Ints, side: int, keys: Ints, starts: Ints, numbers: Ints, state: Ints
+) -> None:
+    """Count the rows of every half of every cube row by row: the loop that is compiled."""
+    half, axes = side // 2, len(low)
+    for i in range(len(rows)):
+        node, child, axis = np.int64(0), np.int64(0), 0
+        while axis < axes:
+            above = rows[i, axis] - low[axis]
+            place = above // side
+            key = node * SPAN + place
+            first, last = starts[axis], starts[axis + 1]
+            while first < last:
+                middle = (first + last) // 2
+                if keys[middle] < key:
+                    first = middle + 1
+                else:
+                    last = middle
+            if first == starts[axis + 1] or keys[first] != key:
+                break
+            node = first - starts[axis]
+            child += np.int64(above - place * side >= half) << axis
+            axis += 1
+        if axis == axes:
+            state[(numbers[node] << axes) + child] += 1

@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato._lattice.box import Floats
+from sfumato._base.types import Floats
 from sfumato.engines._labels import MISSING
 from sfumato.engines.formats._records import (
     BOM,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato._lattice.box import Floats
+from sfumato._base.types import Floats
 from sfumato.engines.formats._storage import Stored
 from sfumato.engines.formats._table import Block, rows_at_once
 

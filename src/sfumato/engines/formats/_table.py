@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._lattice.box import Floats
+from sfumato._base.types import Floats
 from sfumato.engines.formats._storage import Stored
 
 Bools = NDArray[np.bool_]

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato._accounting.budget import Share
+from sfumato._base.types import Floats
 from sfumato._core.curator import Curator
 from sfumato._core.queries.moments import Products, Squares
 from sfumato._core.queries.privtree import Domain
 from sfumato._core.queries.projection import Projection
-from sfumato._lattice.box import REACH, Floats
+from sfumato._lattice.box import REACH
 from sfumato.methods._auto.budget import AXES, MANY, Route, Size
 from sfumato.methods._auto.refine import Moved, mean_of, merge, radius_around, refine
 from sfumato.methods._auto.synopsis import Choice, Found, centers_of, on_tree

@@ -9,9 +9,10 @@ from typing import Literal
 import numpy as np
 
 from sfumato._accounting.budget import Share
+from sfumato._base.types import Floats, Ints
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Farther, Grid, Nearest
-from sfumato._lattice.box import REACH, Floats, Ints
+from sfumato._lattice.box import REACH
 from sfumato._synopsis.denoise import values_behind, values_between
 from sfumato._synopsis.kmeans import nearest, weighted_kmeans
 from sfumato.methods._auto.budget import COUNTS_PER_SUM, Size

@@ -9,10 +9,11 @@ from math import sqrt
 import numpy as np
 
 from sfumato._accounting.budget import Share
+from sfumato._base.types import Floats
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Grid
 from sfumato._core.queries.privtree import Domain
-from sfumato._lattice.box import REACH, Floats
+from sfumato._lattice.box import REACH
 from sfumato._synopsis import Synopsis
 from sfumato._synopsis.cells import GridCells, LooseCells
 from sfumato._synopsis.choose_k import Criterion, k_curve

@@ -17,9 +17,9 @@ import numpy as np
 
 from sfumato._accounting.budget import Account, Caps
 from sfumato._accounting.gaussian_dp import mu2_of
+from sfumato._base.types import Floats
 from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Cost
-from sfumato._lattice.box import Floats
 from sfumato.methods._auto.predict import Foresight
 from sfumato.methods._balcan import config as settings
 from sfumato.methods._balcan.config import (

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._accounting.budget import Share
+from sfumato._base.types import Floats, Ints
 from sfumato._core.curator import Answer, Curator
 from sfumato._core.queries.counts import Cubes
-from sfumato._lattice.box import REACH, Floats, Ints
+from sfumato._lattice.box import REACH
 
 # The most cubes that are cut at one depth, and coordinates of their parts: the fullest are.
 _MOST_CUBES = 2**12

@@ -11,10 +11,11 @@ from typing import Literal
 import numpy as np
 
 from sfumato._accounting.budget import Share
+from sfumato._base.types import Floats
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Nearest, Through
 from sfumato._core.queries.projection import Projection
-from sfumato._lattice.box import REACH, Floats
+from sfumato._lattice.box import REACH
 from sfumato.methods._auto.refine import has_cube
 from sfumato.methods._balcan.config import Law, Purse, Sizes
 from sfumato.methods._balcan.partition import Cut, Cutting, partition, shifted_cube, threshold

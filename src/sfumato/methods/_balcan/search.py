@@ -8,10 +8,11 @@ from math import sqrt
 import numpy as np
 
 from sfumato._accounting.budget import Share
+from sfumato._base.types import Floats, Ints
 from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Cost, Swaps
 from sfumato._core.queries.counts import Nearest
-from sfumato._lattice.box import REACH, Floats, Ints
+from sfumato._lattice.box import REACH
 from sfumato._synopsis.denoise import denoise_leaves
 from sfumato._synopsis.kmeans import Weighted, assign, settle, weighted_kmeans
 from sfumato.methods._balcan.config import Law
