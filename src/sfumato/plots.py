@@ -1,16 +1,18 @@
-"""Plots, drawn with matplotlib: pip install 'sfumato[plots]'."""
+"""Plots, and what they show. Drawing needs matplotlib: pip install 'sfumato[plots]'."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Circle
 
 from sfumato._base.types import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["PerturbationArea", "perturbation_area", "plot_perturbation_area"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +49,9 @@ def plot_perturbation_area(
     ax: Axes | None = None,
 ) -> Axes:
     """Draw a public point, its reports and their perturbation area, seen along two columns."""
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Circle
+
     area = perturbation_area(center, reports)
     size = len(area.center)
     if len(columns) != 2 or not all(0 <= column < size for column in columns):

@@ -42,7 +42,7 @@ def compss(monkeypatch):
     for name in [n for n in sys.modules if n.partition(".")[0] == "pycompss"]:
         del sys.modules[name]
     del sys.modules["sfumato.engines._compss"]
-    del sys.modules["sfumato.engines"].compss
+    del sys.modules["sfumato.engines"]._compss
 
 
 @pytest.fixture

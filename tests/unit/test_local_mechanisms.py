@@ -15,7 +15,7 @@ from sfumato._core.local.lattice import LocalLattice
 from sfumato._core.local.ndlaplace import LOCAL_LAWS
 from sfumato._core.local.randomizer import Randomizer
 from sfumato._lattice.box import REACH, Box
-from sfumato.local._mechanisms import (
+from sfumato.local import (
     Duchi,
     Harmony,
     HybridMechanism,

@@ -250,7 +250,7 @@ class Where:
         self, file: TableFile, groups: str | None, max_rows_per_group: int
     ) -> AbstractContextManager[Rows]:
         """Open files on the cluster; what was started for them is closed with them."""
-        module = import_module(f"sfumato.engines.{self.engine}")
+        module = import_module(f"sfumato.engines._{self.engine}")
         opened = getattr(module, f"open_{self.engine}_files")(
             file,
             groups=groups,

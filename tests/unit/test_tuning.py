@@ -7,7 +7,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from sfumato import tuning as choosing
+from sfumato import tuning
 from sfumato.tuning import DistanceCurve
 
 MIDDLES = np.array([[-9, -9], [-9, 9], [9, -9], [9, 9], [0, 0]])
@@ -20,7 +20,7 @@ def blobs(k=4, n=200, seed=0):
 @pytest.mark.parametrize("criterion", ["elbow", "silhouette", "gap"])
 @pytest.mark.parametrize("k", [3, 5])
 def test_every_criterion_finds_clear_clusters(criterion, k):
-    curve = choosing.clusters(blobs(k), k_range=(2, 8), criterion=criterion, random_state=0)
+    curve = tuning.clusters(blobs(k), k_range=(2, 8), criterion=criterion, random_state=0)
     assert curve.best == k
     assert curve.criterion == criterion
     assert list(curve.ks) == [2, 3, 4, 5, 6, 7, 8]
@@ -31,7 +31,7 @@ def test_every_criterion_finds_clear_clusters(criterion, k):
 
 def test_one_cluster_can_be_taken_by_the_gap():
     rng = np.random.default_rng(0)
-    curve = choosing.clusters(
+    curve = tuning.clusters(
         rng.uniform(size=(300, 2)), k_range=(1, 5), criterion="gap", random_state=0
     )
     # The shape of even points is that of the reference: no k has a gap worth the name.
@@ -40,7 +40,7 @@ def test_one_cluster_can_be_taken_by_the_gap():
 
 
 def test_a_start_is_fixed_by_its_seed():
-    first, second = (choosing.clusters(blobs(), criterion="gap", random_state=3) for _ in range(2))
+    first, second = (tuning.clusters(blobs(), criterion="gap", random_state=3) for _ in range(2))
     assert np.array_equal(first.scores, second.scores)
 
 
@@ -54,61 +54,61 @@ def test_a_start_is_fixed_by_its_seed():
 )
 def test_bad_settings_are_refused(settings, said):
     with pytest.raises(ValueError, match=said):
-        choosing.clusters(blobs(), **settings)
+        tuning.clusters(blobs(), **settings)
 
 
 def test_k_distances_are_those_to_the_neighbour():
     line = np.array([[0.0], [1.0], [3.0], [7.0]])
-    curve = choosing.k_distances(line, neighbour=1)
+    curve = tuning.k_distances(line, neighbour=1)
     assert list(curve.distances) == [4, 2, 1, 1]
-    assert list(choosing.k_distances(line, neighbour=3).distances) == [7, 7, 6, 4]
+    assert list(tuning.k_distances(line, neighbour=3).distances) == [7, 7, 6, 4]
     # 2d − 1 = 1 for one column, as in the thesis.
-    assert choosing.k_distances(line).neighbour == 1
-    assert choosing.k_distances(blobs()).neighbour == 3
+    assert tuning.k_distances(line).neighbour == 1
+    assert tuning.k_distances(blobs()).neighbour == 3
 
 
 def test_the_knee_is_the_corner_of_a_bent_curve():
     bent = np.array([10, 7, 4, 1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
-    assert choosing.knee_of(bent) == 3
+    assert tuning.knee_of(bent) == 3
     assert DistanceCurve(bent, 3, 3).eps == 1
-    assert choosing.knee_of(np.ones(5)) == 0
+    assert tuning.knee_of(np.ones(5)) == 0
 
 
 def test_dbscan_has_the_radius_of_the_knee_and_twice_the_columns():
     rows = blobs()
-    model = choosing.dbscan(rows)
-    assert model.min_samples == choosing.min_points(2) == 4
-    assert model.eps == choosing.k_distances(rows).eps
+    model = tuning.dbscan(rows)
+    assert model.min_samples == tuning.min_points(2) == 4
+    assert model.eps == tuning.k_distances(rows).eps
     nearest = np.square(rows[:, None] - MIDDLES).sum(axis=2).argmin(axis=1)
     assert adjusted_rand_score(nearest, model.fit(rows).labels_) > 0.7
 
 
 def test_dbscan_of_equal_points_is_one_cluster():
-    assert (choosing.dbscan(np.ones((20, 2))).fit(np.ones((20, 2))).labels_ == 0).all()
+    assert (tuning.dbscan(np.ones((20, 2))).fit(np.ones((20, 2))).labels_ == 0).all()
 
 
 def test_few_points_have_few_neighbours():
-    curve = choosing.k_distances(np.eye(4))
+    curve = tuning.k_distances(np.eye(4))
     assert curve.neighbour == 3
     with pytest.raises(ValueError, match="below the number of points 4, got 4"):
-        choosing.k_distances(np.eye(4), neighbour=4)
+        tuning.k_distances(np.eye(4), neighbour=4)
 
 
 def test_the_preference_is_the_median_similarity_of_pairs():
-    assert choosing.preference(np.array([[0.0], [1.0], [3.0]])) == -4.0
+    assert tuning.preference(np.array([[0.0], [1.0], [3.0]])) == -4.0
     rows = blobs(n=50)
-    theirs = AffinityPropagation(random_state=0, preference=choosing.preference(rows)).fit(rows)
+    theirs = AffinityPropagation(random_state=0, preference=tuning.preference(rows)).fit(rows)
     assert len(theirs.cluster_centers_indices_) == 4
 
 
 def test_damping_is_raised_until_the_messages_settle():
-    assert choosing.damping(blobs(n=50)) == 0.5
+    assert tuning.damping(blobs(n=50)) == 0.5
     # These points oscillate for longer than 80 rounds at 0.5, and settle at 0.6.
     rows = make_blobs(400, centers=4, cluster_std=0.6, random_state=4)[0]
-    assert choosing.damping(rows, max_iter=80) == 0.6
-    model = choosing.affinity(rows, max_iter=80)
+    assert tuning.damping(rows, max_iter=80) == 0.6
+    model = tuning.affinity(rows, max_iter=80)
     assert model.damping == 0.6
-    assert model.preference == choosing.preference(rows)
+    assert model.preference == tuning.preference(rows)
     assert model.fit(rows).n_iter_ < 80
     with pytest.warns(ConvergenceWarning):
         model.set_params(damping=0.5).fit(rows)
@@ -126,11 +126,11 @@ class Axes:
 
 def test_curves_are_drawn_with_what_they_take():
     axes = Axes()
-    curve = choosing.clusters(blobs(), random_state=0)
-    choosing.draw(curve, axes)
+    curve = tuning.clusters(blobs(), random_state=0)
+    tuning.draw(curve, axes)
     assert np.array_equal(axes.drawn["plot"][0][1], curve.scores)
     assert axes.drawn["axvline"][0] == (4,)
     axes = Axes()
-    distances = choosing.k_distances(blobs())
-    choosing.draw(distances, axes)
+    distances = tuning.k_distances(blobs())
+    tuning.draw(distances, axes)
     assert axes.drawn["axhline"][0] == (distances.eps,)
