@@ -286,7 +286,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             account,
             method=type(method).__name__,
             neighbours=curator.neighbours,
-            notes=(*bounded.notes, *centers.notes),
+            notes=(*bounded.notes, *centers.notes, *_nan_notes(curator.box.nan)),
         )
         self.__dict__.pop("synopsis_", None)
         if centers.synopsis is not None:
@@ -378,6 +378,13 @@ def _task_of(
         else opened.rows.max_rows_per_group or 1
     )
     return Task(*numbers, choose_k=choose_k, max_rows_per_group=most)
+
+
+def _nan_notes(nan: NanPolicy) -> tuple[str, ...]:
+    """What became of missing cells: said whether there were any or not."""
+    if nan == "drop":
+        return ("rows with missing cells, if any, were left out",)
+    return ("missing cells, if any, were put at the centre of their column",)
 
 
 def load(path: str | os.PathLike[str]) -> PrivateKMeans:

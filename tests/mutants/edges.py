@@ -240,6 +240,12 @@ _LINES = {
 }
 
 _CHOICES = {
+    "uniform numbers of few digits are taken for full ones": Mutant(
+        "_core/sampling/stream.py",
+        "np.where(values[short] > 0, longer, 0.0)",
+        "longer",
+        f"{LINES}::test_words_of_zero_are_settled",
+    ),
     "radii are settled whatever later bits say": Mutant(
         "_core/sampling/additive.py",
         "return below if below == ((raws[0] + 1) * denominator <= numerator) else None",

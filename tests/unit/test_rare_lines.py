@@ -106,6 +106,15 @@ def test_normal_draws_at_the_edges_take_more_bits(start, sigma):
         assert samplers.gaussian(Prepared({0: start}, number), sigma, 2).tolist() == want
 
 
+@pytest.mark.parametrize("following", [0, 1, 5, 2**20 + 1])
+def test_words_of_zero_are_settled(following):
+    """The 64 bits after them may be as few digits as these: float64 could tell no logarithm."""
+    start = (2 * following + 1) << (FIRST - 129)
+    for number in KEYS:
+        want = brute_gaussian(Prepared({0: start}, number), 2, F(2**20))
+        assert samplers.gaussian(Prepared({0: start}, number), F(2**20), 2).tolist() == want
+
+
 @edges
 @pytest.mark.parametrize("body", [Body(1), Body(2), Body(3), Body(2, F(2**30))], ids=str)
 def test_lines_at_the_edges_take_more_bits(body, start):

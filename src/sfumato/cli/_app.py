@@ -72,11 +72,6 @@ def _refusal(error: Exception) -> tuple[str, int] | None:
     return None
 
 
-def tell(message: str) -> None:
-    """Say something beside the result, to the person at the keyboard."""
-    typer.echo(f"sfumato: {message}", err=True)
-
-
 def print_json(value: dict[str, Any]) -> None:
     """Print one JSON document on standard output."""
     typer.echo(json.dumps(value, indent=2))

@@ -75,7 +75,7 @@ def run(request: Request, *, as_json: bool) -> None:
     _check_output(request, *(Path(each.where) for each in layout.table.files if each.local))
     model = _model(request, layout)
     if request.refuse:
-        check_rows(layout, dropped=request.nan == "drop")
+        check_rows(layout)
     with passes(f"fitting {request.title}"):
         fit_on(request.where, model, file, groups=request.groups)
     model.save(request.output)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.cli._app import WRONG_INPUT, print_json, progress, tell
+from sfumato.cli._app import WRONG_INPUT, print_json, progress
 from sfumato.cli._file_report import FileReport, check_file
 from sfumato.cli._inputs import Reading, box_of, columns_bounded
 from sfumato.cli._show import console, print_guess, print_report
@@ -50,11 +50,8 @@ def _guess(file: TableFile, layout: Layout) -> dict[str, Any]:
     return {"guessed": {"header": table.named, "sep": table.delimiter, **width}}
 
 
-def check_rows(layout: Layout, *, dropped: bool = False) -> None:
-    """Refuse files with cells or rows that are not as they should be, before anything is spent.
-
-    Missing cells are told to the owner, unless their rows are `dropped`.
-    """
+def check_rows(layout: Layout) -> None:
+    """Refuse files with cells or rows that are not as they should be, before anything is spent."""
     for table in tables_of(layout.table):
         # Other formats declare their types: a cell is a number or missing.
         if not isinstance(table, Delimited):
@@ -64,13 +61,6 @@ def check_rows(layout: Layout, *, dropped: bool = False) -> None:
             report = check_file(replace(layout, table=table), on_rows=on_rows)
         if not report.clean:
             raise ValueError(refusal(str(file), report))
-        if report.incomplete and not dropped:
-            tell(
-                f"{file}: {report.incomplete:,} of {report.rows:,} rows have missing cells "
-                f"(column {_listed(c.name for c in report.columns if c.missing)}). They are put "
-                "at the centre of their column, where they may look like a cluster of their own; "
-                "--nan drop leaves these rows out. Exact numbers, for the owner of the file only"
-            )
 
 
 def refusal(data: str, report: FileReport) -> str:

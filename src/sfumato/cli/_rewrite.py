@@ -196,7 +196,7 @@ def run(request: Request, *, as_json: bool) -> None:
     layout = _layout(request)
     plan = _plan(request, layout)
     if request.refuse:
-        check_rows(layout, dropped=request.nan != "center")
+        check_rows(layout)
     carried = _perturb(request, layout, plan)
     receipt = replace(plan.receipt, notes=(*plan.receipt.notes, *_notes(request, layout)))
     if as_json:
