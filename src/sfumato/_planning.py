@@ -27,7 +27,7 @@ from sfumato.methods import (
     Sukpisit,
     Task,
 )
-from sfumato.methods import _formulas as f
+from sfumato.methods import formulas as f
 from sfumato.methods._auto.predict import foresee
 from sfumato.methods._balcan import foresee as foresee_balcan
 from sfumato.methods._base import SLICE

@@ -3,6 +3,13 @@
 import pytest
 
 
+def pytest_collection_modifyitems(items):
+    """Mark what needs a cluster: tests that share one run in one group."""
+    for item in items:
+        if item.get_closest_marker("xdist_group"):
+            item.add_marker("clusters")
+
+
 @pytest.fixture(scope="session")
 def dask_client():
     """A cluster of two processes on this machine, of one thread each."""

@@ -72,7 +72,7 @@ def test_what_is_wrong_is_said_before_anything_is_started(folder):
 FITS = """
 import sys
 from sfumato._core.queries.counts import Counts, Grid
-from sfumato.box import Box
+from sfumato._lattice.box import Box
 from sfumato.engines._dask import open_dask_files
 with open_dask_files(sys.argv[1], workers=2) as rows:
     while True:

@@ -19,7 +19,7 @@ from sfumato._lattice.box import REACH
 from sfumato._planning import PREDICTIONS, Outlook
 from sfumato.methods import METHODS, NEEDS_DELTA
 from sfumato.methods._dplloyd import choose_noise, currency, lloyd_step, one_currency, weights
-from sfumato.methods._formulas import hybrid_threshold
+from sfumato.methods.formulas import hybrid_threshold
 
 N, SD = 10_000, 0.04
 SIZES = (2, 4, 6, 8, 10)

@@ -14,7 +14,7 @@ from sfumato._core.sampling.source import ReplayedNoise, SecureNoise
 from sfumato._synopsis import Synopsis
 from sfumato.methods import DPLloyd, EUGkM, Hybrid, Task
 from sfumato.methods import _eugkm as module
-from sfumato.methods._formulas import hybrid_threshold
+from sfumato.methods.formulas import hybrid_threshold
 from tests.laws.harness import BOX, BUDGETS, blobs, curator_of, run
 from tests.laws.test_replay import NEIGHBOURS, check_replay
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from sfumato.methods._dplloyd import RHO
-from sfumato.methods._formulas import (
+from sfumato.methods.formulas import (
     dplloyd_mse,
     eug_cells,
     eugkm_bias,

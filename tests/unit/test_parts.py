@@ -22,16 +22,9 @@ from sfumato._lattice.box import Box
 from sfumato.engines import _partitions as parts
 from sfumato.engines import _rows as tasks
 from sfumato.engines._memory import ArrayRows
-from sfumato.engines._partitions import (
-    Fold,
-    PartedRows,
-    Partial,
-    PartitionsMissing,
-    Pick,
-    Tally,
-    merge,
-)
+from sfumato.engines._partitions import PartedRows, PartitionsMissing, Tally
 from sfumato.engines._progress import watch
+from sfumato.engines._rows import Fold, Partial, Pick, merge
 from sfumato.engines._threads import allowed_threads, as_done, one_blas_thread, share
 from tests.unit.cuts import cuts
 from tests.unit.recorded import blobs, every_task

@@ -22,7 +22,7 @@ from sfumato._synopsis.cells import GridCells
 from sfumato._synopsis.choose_k import Criterion, check_criterion, check_range
 from sfumato.methods._base import Centers, Task, size_and_rest
 from sfumato.methods._dplloyd import RHO, check_choice, lloyd_step
-from sfumato.methods._formulas import eug_cells, hybrid_threshold
+from sfumato.methods.formulas import eug_cells, hybrid_threshold
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from sfumato.methods._auto.budget import MIDDLE, Route, Size, Wallet, high_route
 from sfumato.methods._auto.low_dim import FIRST, grid_of, looks_twice
 from sfumato.methods._base import Method, Task
 from sfumato.methods._dplloyd import RHO
-from sfumato.methods._formulas import eugkm_mse, step_mse
+from sfumato.methods.formulas import eugkm_mse, step_mse
 
 # Passes: rows are counted, or the mean is taken, and the counts that a branch is chosen by.
 _TREE_PASSES = 8

@@ -40,7 +40,7 @@ from sfumato.methods._balcan.run import Recipe, Run, Search, Weights
 from sfumato.methods._base import SLICE, Centers, Task, size_and_rest
 from sfumato.methods._base import sizes_of as noisy_sizes
 from sfumato.methods._dplloyd import NoiseChoice, check_choice, choose_noise, law_of, noise_error
-from sfumato.methods._formulas import step_mse
+from sfumato.methods.formulas import step_mse
 
 
 @dataclass(frozen=True)
