@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint test-long engines bench clean
+.PHONY: demo test test-all lint test-long engines clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -19,12 +19,19 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.demo
 	$(BIN)/sfumato demo
 
+# What a contributor runs: laws, units, end to end.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not long and not engines"
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not long and not engines and not mutants and not clusters"
+
+# All of that, the planted bugs and the tests on clusters of Dask and Spark; ALL selects.
+ALL ?= not long and not engines
+test-all: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "$(ALL)"
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
 
 test-long: $(VENV)/.test

@@ -20,7 +20,7 @@ from bench.growing_tables import append_row, read_rows
 from bench.papers.su2015_verdicts import put
 from bench.utility_data import SOURCES, Sample, is_there, load
 from sfumato import PrivateKMeans
-from sfumato.box import REACH, Box
+from sfumato._lattice.box import REACH, Box
 
 DATASETS = ("adult_num", "gowalla_nyc", "lifesci", "house_rgb8", "s1", "yeast")
 METHODS = ("eugkm", "dplloyd", "auto")

@@ -63,7 +63,7 @@ def fit_alone(method: str, files: list[Path], threads: int, repeats: int = 1) ->
 def _fit(method: str, repeats: int, files: list[str]) -> dict[str, float]:
     from bench.speed import load_compiled
     from sfumato import PrivateKMeans
-    from sfumato.engines.progress import watch
+    from sfumato.engines._progress import watch
 
     load_compiled()
     model = PrivateKMeans(CLUSTERS, epsilon=1.0, bounds=(0, 1), method=method, random_state=0)

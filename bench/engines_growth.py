@@ -70,9 +70,9 @@ def grow_shapes(done: set[tuple[str, ...]], repeats: int) -> None:
 
 
 def best_pass(n: int, d: int, k: int, repeats: int) -> float:
-    from sfumato.box import REACH, Box
-    from sfumato.curator.questions import Nearest, Totals
-    from sfumato.engines.array import ArrayRows
+    from sfumato._core.queries.counts import Nearest, Totals
+    from sfumato._lattice.box import REACH, Box
+    from sfumato.engines._memory import ArrayRows
 
     rng = np.random.default_rng(0)
     rows = ArrayRows(rng.uniform(size=(n, d)))

@@ -118,7 +118,7 @@ def spark(setup: Setup) -> Iterator[Callable[[], Fit]]:
     os.environ["PYSPARK_SUBMIT_ARGS"] = "--driver-memory 4g pyspark-shell"
     from pyspark.sql.functions import rand
 
-    from sfumato.engines.spark_session import session
+    from sfumato.engines._spark import session
 
     with session(workers=setup.processes) as started:
 
@@ -156,7 +156,7 @@ def cpu_seconds() -> float:
 
 def timed(fit: Fit) -> list[float]:
     """Seconds up to the first pass over the rows, then of each pass with what follows it."""
-    from sfumato.engines.progress import watch
+    from sfumato.engines._progress import watch
 
     marks = [time.perf_counter()]
 

@@ -18,7 +18,7 @@ from bench.inertia_data import inertia, is_there, load
 from bench.inertia_methods import LLOYD, NONPRIVATE, PUBLISHED, method_of
 from bench.utility_data import Sample
 from sfumato import PrivateKMeans
-from sfumato.box import Floats
+from sfumato._base.types import Floats
 
 COLUMNS = ["dataset", "k", "method", "epsilon", "delta", "runs", "inertia", "sd", "seconds", "note"]
 # So many runs are one task: two processes end at about the same time.

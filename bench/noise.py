@@ -15,7 +15,7 @@ import opendp.prelude as dp
 from threadpoolctl import threadpool_limits
 
 from sfumato import NDLaplace
-from sfumato.curator.noise import SecureNoise
+from sfumato._core.sampling.source import SecureNoise
 
 TABLE = Path(__file__).parent / "tables" / "noise.csv"
 COLUMNS = ["law", "integers", "best_ms", "million_integers_per_second", "times_opendp"]

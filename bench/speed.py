@@ -53,7 +53,7 @@ def blobs(shape: Shape) -> np.ndarray:
 
 def load_compiled() -> None:
     """Load the compiled loops, if they are installed."""
-    from sfumato.engines import kernels
+    from sfumato._lattice.kernels import dispatch as kernels
 
     try:
         with kernels.use("numba"):
@@ -116,9 +116,9 @@ def measure_fits(shape: Shape, repeats: int) -> dict[str, float]:
 
 def measure_passes(table: np.ndarray, k: int, repeats: int) -> dict[str, float]:
     """The first pass puts the rows on the lattice; every later one only adds."""
-    from sfumato.box import Box
-    from sfumato.curator.questions import Nearest, Totals
-    from sfumato.engines.array import ArrayRows
+    from sfumato._core.queries.counts import Nearest, Totals
+    from sfumato._lattice.box import Box
+    from sfumato.engines._memory import ArrayRows
 
     box = Box.of((0, 1), table.shape[1])
     question = Totals(Nearest(box.to_lattice(table[:k]).astype(np.int64)))

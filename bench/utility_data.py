@@ -19,7 +19,8 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
 from bench.papers.su2015_data import Dataset, synthetic
-from sfumato.box import Box, Floats
+from sfumato._base.types import Floats
+from sfumato._lattice.box import Box
 from sfumato.nonprivate import centroid_index
 
 STARTS = 10

@@ -22,7 +22,7 @@ from bench.growing_tables import append_row, read_rows, write_rows
 from bench.utility_data import Sample, from_middles, is_there, load, reference
 from bench.utility_points import MIDDLES, PEER, REFERENCE, Key, Point
 from sfumato import PrivateKMeans
-from sfumato.box import Floats
+from sfumato._base.types import Floats
 
 COLUMNS = ["dataset", "method", "delta", "epsilon", "state", "runs"]
 NUMBERS = ["nicv", "ratio", "median", "error", "found", "seconds"]

@@ -23,7 +23,7 @@ from bench import speed, utility_data
 from bench.growing_tables import read_rows, write_rows
 from bench.memory import peak
 from bench.utility_points import DELTA
-from sfumato.box import Floats
+from sfumato._base.types import Floats
 
 EPSILON = 1.0
 MOST_MEMORY = 1.0

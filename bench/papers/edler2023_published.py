@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.utility_data import Sample
-from sfumato.box import Floats
+from sfumato._base.types import Floats
 
 FAILURE = 0.1
 PARTITIONS = 3

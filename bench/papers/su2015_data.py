@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 from sklearn.cluster import KMeans
 
-from sfumato.box import REACH, Box, Floats
-from sfumato.methods.starts import sphere_packings
+from sfumato._base.types import Floats
+from sfumato._lattice.box import REACH, Box
+from sfumato._synopsis.starts import sphere_packings
 from sfumato.nonprivate import labels, nicv
 
 STARTS = 30

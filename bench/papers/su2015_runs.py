@@ -15,7 +15,8 @@ import numpy as np
 from bench.growing_tables import append_row, in_processes, read_rows
 from bench.papers.su2015_data import Dataset, best_centers, is_there, lloyd, load, synthetic
 from sfumato import PrivateKMeans
-from sfumato.box import REACH, Box, Floats
+from sfumato._base.types import Floats
+from sfumato._lattice.box import REACH, Box
 from sfumato.methods import METHODS, DPLloyd, GkM, Method, PGkM
 
 COLUMNS = ["dataset", "method", "epsilon", "setting", "runs", "mean", "sd", "seconds"]
@@ -121,8 +122,8 @@ def method_of(point: Point) -> Method:
 
 def without_noise(data: Dataset):
     """A curator that adds none, with more budget than any run asks for."""
-    from sfumato.curator.curator import Curator
-    from sfumato.curator.noise import NoNoise
+    from sfumato._core.curator import Curator
+    from sfumato._core.sampling.source import NoNoise
 
     return Curator(data.rows, bounds=data.bounds, epsilon=1000.0, noise=NoNoise())
 

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.datasets import load_iris, load_wine
 
 from bench.papers.su2015_data import Dataset
-from sfumato.box import Floats
+from sfumato._base.types import Floats
 
 # Chosen by looking at the data: the observed range of each column, rounded outward to whole
 # numbers. A strict analysis would not take them for public.

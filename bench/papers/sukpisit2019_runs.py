@@ -18,7 +18,8 @@ from bench.growing_tables import append_row, in_processes, read_rows, write_rows
 from bench.papers.su2015_data import Dataset
 from bench.papers.sukpisit2019_data import SOURCES, is_there, load
 from sfumato import PrivateKMeans
-from sfumato.box import Box, Floats
+from sfumato._base.types import Floats
+from sfumato._lattice.box import Box
 from sfumato.nonprivate import labels, silhouette
 
 PLAIN, PLAIN_CUBE, ONE_START = "kmeans", "kmeans_cube", "kmeans_one_start"

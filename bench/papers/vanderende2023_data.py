@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import make_blobs
 
-from sfumato.box import Box, Floats
+from sfumato._base.types import Floats
+from sfumato._lattice.box import Box
 
 CENTERS = 4
 SPREAD = 0.6

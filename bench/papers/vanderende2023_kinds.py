@@ -11,7 +11,9 @@ from sklearn.cluster import AffinityPropagation, KMeans
 from sklearn.preprocessing import StandardScaler
 
 from bench.papers.vanderende2023_data import ATTACKED_ROWS, HALF_WIDTH, MOST_ROWS, SOURCES, load
-from sfumato import LocalClustering, NDLaplace, choosing
+from sfumato import LocalClustering, NDLaplace
+from sfumato import tuning as choosing
+from sfumato._base.types import Floats, Ints
 from sfumato.attacks import (
     forest_factory,
     histogram_prior,
@@ -19,7 +21,6 @@ from sfumato.attacks import (
     reconstruction_attack,
     shadow_attack,
 )
-from sfumato.box import Floats, Ints
 from sfumato.evaluate import agreement, center_error, displacement, shape
 
 BOUNDS = (-HALF_WIDTH, HALF_WIDTH)

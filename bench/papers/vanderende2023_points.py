@@ -9,7 +9,7 @@ from pathlib import Path
 from bench.growing_tables import read_rows, write_rows
 from bench.papers.vanderende2023_data import EIGHT, MOST_ROWS, SOURCES, is_there, load
 from bench.papers.vanderende2023_kinds import CLEAN, Job, scaled
-from sfumato import choosing
+from sfumato import tuning as choosing
 
 EPSILONS = (0.05, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 9.0)
 CLUSTERERS = ("kmeans", "ap", "dbscan")

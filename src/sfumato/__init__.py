@@ -7,41 +7,41 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sfumato import attacks as attacks
-    from sfumato import choosing as choosing
     from sfumato import evaluate as evaluate
     from sfumato import nonprivate as nonprivate
-    from sfumato.bounds import estimate_bounds as estimate_bounds
-    from sfumato.box import Box as Box
-    from sfumato.budget import Overspent as Overspent
-    from sfumato.curator.curator import Curator as Curator
-    from sfumato.engines.files import TableFile as TableFile
-    from sfumato.estimators import PrivateKMeans as PrivateKMeans
-    from sfumato.local import NDLaplace as NDLaplace
-    from sfumato.local import local_epsilon as local_epsilon
-    from sfumato.local import mean_displacement as mean_displacement
-    from sfumato.localclustering import LocalClustering as LocalClustering
+    from sfumato import tuning as tuning
+    from sfumato._accounting.budget import Overspent as Overspent
+    from sfumato._core.curator import Curator as Curator
+    from sfumato._lattice.box import Box as Box
+    from sfumato._planning import plan as plan
+    from sfumato._private_bounds.estimate import estimate_bounds as estimate_bounds
+    from sfumato._private_kmeans import PrivateKMeans as PrivateKMeans
+    from sfumato._private_kmeans import load as load
+    from sfumato._synopsis import Synopsis as Synopsis
+    from sfumato.engines._files import TableFile as TableFile
+    from sfumato.local._clustering import LocalClustering as LocalClustering
+    from sfumato.local._ndlaplace import NDLaplace as NDLaplace
+    from sfumato.local._ndlaplace import local_epsilon as local_epsilon
+    from sfumato.local._ndlaplace import mean_displacement as mean_displacement
     from sfumato.methods import METHODS as METHODS
-    from sfumato.planner import plan as plan
-    from sfumato.saving import load as load
-    from sfumato.synopsis import Synopsis as Synopsis
 
 _HOMES = {
-    "Box": "sfumato.box",
-    "Curator": "sfumato.curator.curator",
-    "LocalClustering": "sfumato.localclustering",
+    "Box": "sfumato._lattice.box",
+    "Curator": "sfumato._core.curator",
+    "LocalClustering": "sfumato.local._clustering",
     "METHODS": "sfumato.methods",
-    "NDLaplace": "sfumato.local",
-    "Overspent": "sfumato.budget",
-    "PrivateKMeans": "sfumato.estimators",
-    "Synopsis": "sfumato.synopsis",
-    "TableFile": "sfumato.engines.files",
-    "estimate_bounds": "sfumato.bounds",
-    "load": "sfumato.saving",
-    "local_epsilon": "sfumato.local",
-    "mean_displacement": "sfumato.local",
-    "plan": "sfumato.planner",
+    "NDLaplace": "sfumato.local._ndlaplace",
+    "Overspent": "sfumato._accounting.budget",
+    "PrivateKMeans": "sfumato._private_kmeans",
+    "Synopsis": "sfumato._synopsis",
+    "TableFile": "sfumato.engines._files",
+    "estimate_bounds": "sfumato._private_bounds.estimate",
+    "load": "sfumato._private_kmeans",
+    "local_epsilon": "sfumato.local._ndlaplace",
+    "mean_displacement": "sfumato.local._ndlaplace",
+    "plan": "sfumato._planning",
 }
-_ROOMS = ("attacks", "choosing", "evaluate", "nonprivate")
+_MODULES = ("attacks", "evaluate", "nonprivate", "tuning")
 
 __all__ = [
     "METHODS",
@@ -54,7 +54,6 @@ __all__ = [
     "Synopsis",
     "TableFile",
     "attacks",
-    "choosing",
     "estimate_bounds",
     "evaluate",
     "load",
@@ -62,6 +61,7 @@ __all__ = [
     "mean_displacement",
     "nonprivate",
     "plan",
+    "tuning",
 ]
 
 
@@ -69,7 +69,7 @@ def __getattr__(name: str) -> object:
     # Loaded on first use: `sfumato --help` needs neither NumPy nor scikit-learn.
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    if name in _ROOMS:
+    if name in _MODULES:
         return import_module(f"sfumato.{name}")
     raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
 

@@ -18,8 +18,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from sfumato.box import Floats, Ints
-from sfumato.localclustering import LocalClustering
+from sfumato._base.types import Floats, Ints
+from sfumato.local._clustering import LocalClustering
 from sfumato.nonprivate import (
     adjusted_mutual_information,
     adjusted_rand,

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import metrics
 
-from sfumato.box import Box, Floats, Ints
+from sfumato._base.types import Floats, Ints
+from sfumato._lattice.box import Box
 
 _BLOCK = 65_536
 

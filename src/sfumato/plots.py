@@ -1,16 +1,44 @@
-"""Plots, drawn with matplotlib: pip install 'sfumato[plots]'."""
+"""Plots, and what they show. Drawing needs matplotlib: pip install 'sfumato[plots]'."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Circle
+import numpy as np
 
-from sfumato.areas import perturbation_area
+from sfumato._base.types import Floats
 
-__all__ = ["plot_perturbation_area"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["PerturbationArea", "perturbation_area", "plot_perturbation_area"]
+
+
+@dataclass(frozen=True, eq=False)
+class PerturbationArea:
+    """A ball round a point, whose radius is the mean distance of its reports."""
+
+    center: Floats
+    radius: float
+    reports: Floats
+
+
+def perturbation_area(center: Any, reports: Any) -> PerturbationArea:  # noqa: ANN401
+    """Return the perturbation area of a point (van der Ende 2023, Eq. 3.4; Yan et al. 2022).
+
+    For a point that is public, an example on a map: many reports of one person's point together
+    promise that person the sum. `reports` are those of this one point:
+    `mechanism.fit_transform(np.tile(center, (1000, 1)))`.
+    """
+    middle = np.asarray(center, dtype=np.float64)
+    table = np.asarray(reports, dtype=np.float64)
+    if middle.ndim != 1 or table.ndim != 2 or table.shape[1:] != middle.shape or len(table) == 0:
+        raise ValueError(
+            "a perturbation area needs one point and at least one report of as many columns, got "
+            f"shapes {middle.shape} and {table.shape}"
+        )
+    return PerturbationArea(middle, float(np.linalg.norm(table - middle, axis=1).mean()), table)
 
 
 def plot_perturbation_area(
@@ -21,6 +49,9 @@ def plot_perturbation_area(
     ax: Axes | None = None,
 ) -> Axes:
     """Draw a public point, its reports and their perturbation area, seen along two columns."""
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Circle
+
     area = perturbation_area(center, reports)
     size = len(area.center)
     if len(columns) != 2 or not all(0 <= column < size for column in columns):

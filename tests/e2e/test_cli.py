@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sfumato
-from sfumato.cli.show import number
+from sfumato.cli._show import number
 from tests.e2e.cli import BOUNDS, assert_refused, files, fit, run
 
 
@@ -119,7 +119,7 @@ def test_labels_appear_whole_or_not_at_all(people, here, monkeypatch):
     def fail(*_):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("sfumato.estimators.PrivateKMeans.predict", fail)
+    monkeypatch.setattr("sfumato._private_kmeans.PrivateKMeans.predict", fail)
     refused = run("predict", "model.json", "people.csv", "-o", "labels.csv")
     assert_refused(refused, "the disk is full")
     assert files(here) == before

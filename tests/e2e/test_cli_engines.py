@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato
-from sfumato.cli import engine as cli_engine
-from sfumato.engines import files
-from sfumato.engines.files import open_file
+from sfumato.cli import _inputs as cli_engine
+from sfumato.engines import _files as files
+from sfumato.engines._files import open_file
 from tests.e2e.cli import BOUNDS, assert_refused, fit
 from tests.e2e.cli import files as all_files
 
@@ -97,7 +97,7 @@ def test_every_engine_is_opened_with_what_was_asked_and_closed(people, monkeypat
         yield open_file(file, groups=groups, max_rows_per_group=most)
         heard.append("closed")
 
-    module = type(sys)(f"sfumato.engines.{engine}")
+    module = type(sys)(f"sfumato.engines._{engine}")
     setattr(module, f"open_{engine}_files", open_files)
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(cli_engine, "find_spec", lambda name: object())

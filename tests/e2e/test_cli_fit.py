@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato
-from sfumato.budget import Overspent
+from sfumato._accounting.budget import Overspent
 from sfumato.methods import METHODS
 from tests.e2e.cli import BOUNDS, assert_refused, files, fit, header, run
 
@@ -282,7 +282,7 @@ def test_a_refused_budget_exits_with_3_and_writes_nothing(people, here, monkeypa
     def refuse(*_, **__):
         raise Overspent("the budget does not cover this")
 
-    monkeypatch.setattr("sfumato.curator.curator.Curator.reserve", refuse)
+    monkeypatch.setattr("sfumato._core.curator.Curator.reserve", refuse)
     before = files(here)
     assert_refused(fit("people.csv", *BOUNDS), "the budget does not cover this", code=3)
     assert files(here) == before
@@ -292,7 +292,7 @@ def test_a_bug_is_not_dressed_up(people, monkeypatch):
     def slip(*_, **__):
         raise AssertionError
 
-    monkeypatch.setattr("sfumato.estimators.PrivateKMeans.fit", slip)
+    monkeypatch.setattr("sfumato._private_kmeans.PrivateKMeans.fit", slip)
     with pytest.raises(AssertionError):
         fit("people.csv", *BOUNDS)
 

@@ -9,8 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.curator.randomizer import Randomizer
-from sfumato.engines import carrying, delimited, tables
+from sfumato._core.local.randomizer import Randomizer
+from sfumato.cli import _rewrite as carrying
+from sfumato.engines.formats import _csv as delimited
+from sfumato.engines.formats import _table as tables
 from tests.e2e.cli import BOUNDS, assert_refused, files, header, run
 
 # So little noise that a report is its row, up to a few lattice steps of 100 / 65534.
@@ -268,7 +270,7 @@ def test_progress_is_shown_on_a_terminal_only(people, monkeypatch):
             return None
 
     monkeypatch.setattr(delimited, "_CHARACTERS", 2000)
-    monkeypatch.setattr("sfumato.cli.perturb.progress", lambda doing: Terminal())
+    monkeypatch.setattr("sfumato.cli._rewrite.progress", lambda doing: Terminal())
     assert perturb("people.csv").exit_code == 0
     assert shown[-1] == 1000
     assert shown == sorted(shown)

@@ -3,10 +3,17 @@
 import pytest
 
 
+def pytest_collection_modifyitems(items):
+    """Mark what needs a cluster: tests that share one run in one group."""
+    for item in items:
+        if item.get_closest_marker("xdist_group"):
+            item.add_marker("clusters")
+
+
 @pytest.fixture(scope="session")
 def dask_client():
     """A cluster of two processes on this machine, of one thread each."""
-    from sfumato.engines.dask_cluster import connected
+    from sfumato.engines._dask import connected
 
     with connected(workers=2) as client:
         yield client

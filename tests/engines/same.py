@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sfumato.curator.noise import ReplayedNoise
+from sfumato._core.sampling.source import ReplayedNoise
 from tests.laws.harness import curator_of, run
 
 

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.curator.questions import Counts, Grid
-from sfumato.curator.rulers import HalfOctaves, Histogram
-from sfumato.engines import pieces
-from sfumato.engines.array import ArrayRows
-from sfumato.engines.parts import PartitionsMissing
-from sfumato.engines.progress import watch
-from sfumato.engines.tasks import Partial
+from sfumato._core.queries.counts import Counts, Grid
+from sfumato._core.queries.histograms import HalfOctaves, Histogram
+from sfumato.engines import _partitions as pieces
+from sfumato.engines._memory import ArrayRows
+from sfumato.engines._partitions import PartitionsMissing
+from sfumato.engines._progress import watch
+from sfumato.engines._rows import Partial
 from sfumato.methods import METHODS
 from tests.engines.same import check_same, run_of
 from tests.laws.harness import BOX, blobs, curator_of, run
@@ -33,7 +33,7 @@ def compss(request, monkeypatch):
     from pycompss.api import future
 
     monkeypatch.setattr(pycompss, "mode", request.param)
-    from sfumato.engines import compss
+    from sfumato.engines import _compss as compss
 
     compss.calls = future.calls
     yield compss
@@ -41,8 +41,8 @@ def compss(request, monkeypatch):
     future.pending.clear()
     for name in [n for n in sys.modules if n.partition(".")[0] == "pycompss"]:
         del sys.modules[name]
-    del sys.modules["sfumato.engines.compss"]
-    del sys.modules["sfumato.engines"].compss
+    del sys.modules["sfumato.engines._compss"]
+    del sys.modules["sfumato.engines"]._compss
 
 
 def write_parquet(folder, rng):

@@ -15,17 +15,16 @@ import pandas as pd
 import pytest
 from distributed import wait
 
-from sfumato.box import Box
-from sfumato.curator.questions import Counts, Grid
-from sfumato.curator.rulers import HalfOctaves, Histogram
-from sfumato.engines.array import ArrayRows
-from sfumato.engines.dask import files_on, open_dask
-from sfumato.engines.dask_engine import DaskEngine, deal
-from sfumato.engines.dask_tables import home_of
-from sfumato.engines.files import layout_of, open_file
-from sfumato.engines.labels import key_of
-from sfumato.engines.parts import PartedRows, PartitionsMissing
-from sfumato.engines.progress import watch
+from sfumato._core.queries.counts import Counts, Grid
+from sfumato._core.queries.histograms import HalfOctaves, Histogram
+from sfumato._lattice.box import Box
+from sfumato.engines._dask import DaskEngine, deal, files_on, open_dask
+from sfumato.engines._dask_worker import home_of
+from sfumato.engines._files import layout_of, open_file
+from sfumato.engines._labels import key_of
+from sfumato.engines._memory import ArrayRows
+from sfumato.engines._partitions import PartedRows, PartitionsMissing
+from sfumato.engines._progress import watch
 from sfumato.methods import METHODS
 from tests.engines import probes
 from tests.engines.same import check_same, random_cuts, run_of
@@ -98,8 +97,8 @@ def test_labels_beside_an_array_and_in_files(dask_client, tmp_path):
 
 
 def test_pieces_of_a_text_file(dask_client, tmp_path, monkeypatch):
-    monkeypatch.setattr("sfumato.engines.dask._LEAST_CELLS", 100)
-    monkeypatch.setattr("sfumato.engines.records._GRAIN", 1)
+    monkeypatch.setattr("sfumato.engines._dask._LEAST_CELLS", 100)
+    monkeypatch.setattr("sfumato.engines.formats._records._GRAIN", 1)
     path = tmp_path / "rows.csv"
     pd.DataFrame(ROWS, columns=["a", "b"]).to_csv(path, index=False)
     rows = files_on(dask_client, layout_of(path, columns=["b", "a"]))
@@ -145,7 +144,7 @@ def test_short_passes_ask_the_workers_themselves(dask_client, monkeypatch):
 
 
 def test_long_passes_are_tasks_of_the_scheduler(dask_client, monkeypatch):
-    monkeypatch.setattr("sfumato.engines.dask_engine._SHORT_BYTES", 10)
+    monkeypatch.setattr("sfumato.engines._dask._SHORT_BYTES", 10)
     monkeypatch.setattr(DaskEngine, "_asked", refused)
     kept_rows(dask_client)
 
@@ -255,7 +254,7 @@ def test_workers_load_no_noise_and_hold_no_budget(dask_client, tmp_path):
     for method in METHODS:
         run_of(rows, method)
     for loaded in dask_client.run(probes.modules).values():
-        assert "sfumato.engines.dask_tasks" in loaded
+        assert "sfumato.engines._dask_worker" in loaded
         forbidden = ("noise", "samplers", "stream", "budget", "mechanisms", "curator.curator")
         assert not [name for name in loaded if any(word in name for word in forbidden)]
 
@@ -378,7 +377,7 @@ def test_equal_labels_have_one_home(labels):
 
 
 HOMES = """
-from sfumato.engines.dask_tables import home_of
+from sfumato.engines._dask_worker import home_of
 print([home_of(f"p{i}", 7) for i in range(50)])
 """
 

@@ -12,9 +12,9 @@ import psutil
 import pytest
 from distributed import Client, LocalCluster
 
-from sfumato.curator.questions import Counts, Grid
-from sfumato.engines.array import ArrayRows
-from sfumato.engines.dask import open_dask_files
+from sfumato._core.queries.counts import Counts, Grid
+from sfumato.engines._dask import open_dask_files
+from sfumato.engines._memory import ArrayRows
 from tests.engines.same import check_same, run_of
 from tests.laws.harness import BOX, blobs
 
@@ -71,9 +71,9 @@ def test_what_is_wrong_is_said_before_anything_is_started(folder):
 
 FITS = """
 import sys
-from sfumato.curator.questions import Counts, Grid
-from sfumato.box import Box
-from sfumato.engines.dask import open_dask_files
+from sfumato._core.queries.counts import Counts, Grid
+from sfumato._lattice.box import Box
+from sfumato.engines._dask import open_dask_files
 with open_dask_files(sys.argv[1], workers=2) as rows:
     while True:
         rows.fold(Box((0.0, -3.0), (1.0, 3.0)), Counts(Grid(7, 2)))

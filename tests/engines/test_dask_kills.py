@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.engines.array import ArrayRows
-from sfumato.engines.dask import files_on, open_dask
-from sfumato.engines.dask_engine import DaskEngine
-from sfumato.engines.files import layout_of
-from sfumato.engines.parts import PartedRows, PartitionsMissing
-from sfumato.engines.progress import watch
+from sfumato.engines._dask import DaskEngine, files_on, open_dask
+from sfumato.engines._files import layout_of
+from sfumato.engines._memory import ArrayRows
+from sfumato.engines._partitions import PartedRows, PartitionsMissing
+from sfumato.engines._progress import watch
 from tests.engines.probes import Deadly
 from tests.engines.same import check_same, run_of
 from tests.laws.harness import BOX, blobs, curator_of, run

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.engines.files import layout_of, open_file
-from sfumato.engines.records import _checked
+from sfumato.engines._files import layout_of, open_file
+from sfumato.engines.formats._records import _checked
 from tests.laws.sources import (
     HOSTILE,
     KINDS,
@@ -36,21 +36,21 @@ def compss(monkeypatch):
     import pycompss
 
     monkeypatch.setattr(pycompss, "mode", "sequential")
-    from sfumato.engines import compss
+    from sfumato.engines import _compss as compss
 
     yield compss.open_compss_files
     for name in [n for n in sys.modules if n.partition(".")[0] == "pycompss"]:
         del sys.modules[name]
-    del sys.modules["sfumato.engines.compss"]
-    del sys.modules["sfumato.engines"].compss
+    del sys.modules["sfumato.engines._compss"]
+    del sys.modules["sfumato.engines"]._compss
 
 
 @pytest.fixture
 def dask(dask_client, monkeypatch):
     """Files on two Dask workers, a record or two in a piece."""
-    from sfumato.engines.dask import files_on
+    from sfumato.engines._dask import files_on
 
-    monkeypatch.setattr("sfumato.engines.dask._LEAST_CELLS", 4)
+    monkeypatch.setattr("sfumato.engines._dask._LEAST_CELLS", 4)
 
     @contextmanager
     def opened(file, groups=None, max_rows_per_group=1):
@@ -62,9 +62,9 @@ def dask(dask_client, monkeypatch):
 @pytest.fixture
 def spark_files(spark, monkeypatch):
     """Files on two Spark executors, a record or two in a piece."""
-    from sfumato.engines.spark import open_spark_files
+    from sfumato.engines._spark import open_spark_files
 
-    monkeypatch.setattr("sfumato.engines.spark._LEAST_CELLS", 4)
+    monkeypatch.setattr("sfumato.engines._spark._LEAST_CELLS", 4)
     return open_spark_files
 
 
@@ -120,7 +120,7 @@ def test_spark(spark_files, tmp_path):
 @pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize("labels", ["7", "missing", "day"])
 def test_spark_frames_gather_spellings(spark, labels):
-    from sfumato.engines.spark import open_spark
+    from sfumato.engines._spark import open_spark
 
     rows = [(5.0, 5.0, how) for how in SPELLINGS[labels]] + [(1.0, 1.0, "other")]
     frame = spark.createDataFrame(rows, "x double, y double, who string").repartition(5)

@@ -15,13 +15,13 @@ import pytest
 from pyspark.sql import functions
 
 import sfumato
-from sfumato.curator.questions import Counts, Grid
-from sfumato.curator.rulers import HalfOctaves, Histogram
-from sfumato.engines import spark_engine
-from sfumato.engines.array import ArrayRows
-from sfumato.engines.parts import PartitionsMissing
-from sfumato.engines.progress import watch
-from sfumato.engines.spark import open_spark, open_spark_files
+from sfumato._core.queries.counts import Counts, Grid
+from sfumato._core.queries.histograms import HalfOctaves, Histogram
+from sfumato.engines import _spark as spark_engine
+from sfumato.engines._memory import ArrayRows
+from sfumato.engines._partitions import PartitionsMissing
+from sfumato.engines._progress import watch
+from sfumato.engines._spark import open_spark, open_spark_files
 from sfumato.methods import METHODS
 from tests.engines import probes
 from tests.engines.same import check_same, random_cuts, run_of
@@ -93,8 +93,8 @@ def test_executors_load_no_noise_and_hold_no_budget(spark, opened):
 
     found = spark_engine.mapped(spark.range(0, 4, 1, 4), look, "names array<string>").collect()
     loaded = {name for row in found for name in row.names}
-    assert "sfumato.engines.spark_tasks" in loaded
-    assert "sfumato.curator.questions" in loaded
+    assert "sfumato.engines._spark_worker" in loaded
+    assert "sfumato._core.queries.counts" in loaded
     forbidden = ("noise", "samplers", "stream", "budget", "mechanisms", "curator.curator")
     assert not [name for name in loaded if any(word in name for word in forbidden)]
 
@@ -333,7 +333,7 @@ TELLING = """
 import sys
 import time
 from sfumato.cli import app
-from sfumato.engines.progress import watch
+from sfumato.engines._progress import watch
 with watch(lambda number, done, total: print("pass", number, file=sys.stderr, flush=True)):
     app(sys.argv[1:])
 """

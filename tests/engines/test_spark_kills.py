@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.engines.array import ArrayRows
-from sfumato.engines.progress import watch
-from sfumato.engines.spark import open_spark, open_spark_files
+from sfumato.engines._memory import ArrayRows
+from sfumato.engines._progress import watch
+from sfumato.engines._spark import open_spark, open_spark_files
 from tests.engines.same import check_same, run_of
 from tests.engines.spark_cluster import WORKERS, executors, python_workers
 from tests.laws.harness import blobs

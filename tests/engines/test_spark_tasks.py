@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.curator.questions import Counts, Grid, Nearest, Totals
-from sfumato.engines import spark_tasks
-from sfumato.engines.array import ArrayRows
-from sfumato.engines.parts import PartitionsMissing, Tally
-from sfumato.engines.spark_tasks import (
+from sfumato._core.queries.counts import Counts, Grid, Nearest, Totals
+from sfumato.engines import _spark_worker as spark_tasks
+from sfumato.engines._memory import ArrayRows
+from sfumato.engines._partitions import PartitionsMissing, Tally
+from sfumato.engines._rows import Fold, Pick
+from sfumato.engines._spark_worker import (
     NUMBERS,
     Columns,
     adding,
@@ -21,7 +22,6 @@ from sfumato.engines.spark_tasks import (
     running,
     snapping,
 )
-from sfumato.engines.tasks import Fold, Pick
 from tests.engines.same import random_cuts
 from tests.laws.harness import BOX, CENTERS, blobs
 

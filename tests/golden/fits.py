@@ -16,15 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.bounds import buy_bounds
-from sfumato.budget import Ledger
-from sfumato.curator.bounds import Survey
-from sfumato.curator.curator import Curator
-from sfumato.curator.mechanisms import Ball, Cube, Cylinder, Gaussian, Laplace
-from sfumato.curator.noise import ReplayedNoise
-from sfumato.engines.dask import open_dask_files
-from sfumato.engines.files import TableFile, open_file
-from sfumato.local import NDLaplace
+from sfumato._accounting.budget import Ledger
+from sfumato._core.curator import Curator
+from sfumato._core.mechanisms import Ball, Cube, Cylinder, Gaussian, Laplace
+from sfumato._core.releases.histograms import Survey
+from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._private_bounds.estimate import buy_bounds
+from sfumato.engines._dask import open_dask_files
+from sfumato.engines._files import TableFile, open_file
+from sfumato.local._ndlaplace import NDLaplace
 from sfumato.methods import METHODS, Task
 from tests.laws.harness import PAYABLE
 from tests.unit.cuts import tiny, write_csv, write_parquet

@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.curator import samplers
-from sfumato.curator.noise import ReplayedNoise
-from sfumato.curator.select import exponential, permute_and_flip
-from sfumato.curator.stream import Stream
+from sfumato._core.sampling import additive as samplers
+from sfumato._core.sampling.choice import exponential, permute_and_flip
+from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._core.sampling.stream import Stream
 
 SHORT = {
     "laplace": [-245, -1299, 87, 1080, -1889, 553, -713, 1364],

@@ -6,16 +6,17 @@ from math import isqrt
 
 import numpy as np
 
-from sfumato.box import REACH, Box
-from sfumato.curator.cover_law import Covering
-from sfumato.curator.crossing import Crossing
-from sfumato.curator.curator import Curator
-from sfumato.curator.mechanisms import Ball, Cube, Cylinder, Gaussian, Laplace, Lines
-from sfumato.curator.noise import NoNoise, ReplayedNoise
-from sfumato.curator.projection import Projection
-from sfumato.curator.questions import Counts, Cubes, Grid, Nearest, Through, Totals
-from sfumato.curator.select import log_probabilities
-from sfumato.curator.splits import Splits
+from sfumato._core.curator import Curator
+from sfumato._core.mechanisms import Ball, Cube, Cylinder, Gaussian, Laplace, Lines
+from sfumato._core.queries.counts import Counts, Cubes, Grid, Nearest, Through, Totals
+from sfumato._core.queries.projection import Projection
+from sfumato._core.releases.choose import Selection
+from sfumato._core.releases.first_below import Crossing
+from sfumato._core.releases.max_cover import Covering
+from sfumato._core.releases.privtree import Splits
+from sfumato._core.sampling.choice import log_probabilities
+from sfumato._core.sampling.source import NoNoise, ReplayedNoise
+from sfumato._lattice.box import REACH, Box
 from sfumato.methods import METHODS, NEEDS_DELTA, Task
 from tests.laws.bits import bits_loss
 from tests.laws.covers import cover_loss
@@ -113,15 +114,16 @@ class Remembering(Curator):
         self.transcript.questions.append((counts, threshold))
         return super().first_below(counts, threshold, **settings)
 
-    def _cross(self, crossing, counts):
-        return self._remember(crossing, counts, super()._cross(crossing, counts))
+    def _draw(self, law, exact):
+        if isinstance(law, Covering):
+            return self._cover(law, exact)
+        if isinstance(law, Splits):
+            return self._splits(law, exact)
+        named = (law.share, law.scale, law.law) if isinstance(law, Selection) else law
+        return self._remember(named, np.array(exact), super()._draw(law, exact))
 
     def _perturb(self, mechanism, exact):
         return self._remember(mechanism, exact, super()._perturb(mechanism, exact))
-
-    def _select(self, selection, scores):
-        law = (selection.share, selection.scale, selection.law)
-        return self._remember(law, np.array(scores), super()._select(selection, scores))
 
     def cover(self, grids, **settings):
         self.transcript.questions.append((grids, settings.get("picks")))
@@ -129,7 +131,7 @@ class Remembering(Curator):
 
     def _cover(self, law, cover):
         """All picks of a cover are one step; of a grid its size and its scores are kept."""
-        point, mine = super()._cover(law, cover), self._step(law)
+        point, mine = super()._draw(law, cover), self._step(law)
         if self.replay is not None:
             point = self.replay.released[len(mine.released) - 1][len(mine.released[-1])]
         mine.exact[-1].append((cover.score(point), cover.classes(), cover.net.size))
@@ -142,7 +144,7 @@ class Remembering(Curator):
 
     def _splits(self, law, biased):
         """All levels of a tree are one step."""
-        bits, mine = super()._splits(law, biased), self._step(law)
+        bits, mine = super()._draw(law, biased), self._step(law)
         if self.replay is not None:
             bits = self.replay.released[len(mine.released) - 1][len(mine.released[-1])]
         mine.exact[-1].append(biased)

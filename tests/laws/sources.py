@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.box import Box
-from sfumato.engines.files import TableFile
+from sfumato._lattice.box import Box
+from sfumato.engines._files import TableFile
 
 BOX = Box((0.0, 0.0), (10.0, 10.0))
 NAMES = ["x", "y", "who"]

@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.box import REACH
-from sfumato.curator.noise import NoNoise, ReplayedNoise
+from sfumato._core.sampling.source import NoNoise, ReplayedNoise
+from sfumato._lattice.box import REACH
 from sfumato.methods import Auto, Task
 from tests.laws.harness import Remembering
 from tests.laws.test_replay import check_transcripts

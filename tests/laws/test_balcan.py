@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.box import REACH
-from sfumato.curator.curator import Curator
-from sfumato.curator.noise import NoNoise, ReplayedNoise, SecureNoise
+from sfumato._core.curator import Curator
+from sfumato._core.sampling.source import NoNoise, ReplayedNoise, SecureNoise
+from sfumato._lattice.box import REACH
 from sfumato.methods import Balcan, Task
 from tests.laws.harness import Remembering
 from tests.laws.test_replay import check_transcripts

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.bounds import buy_bounds
-from sfumato.budget import Caps, Ledger, Overspent
-from sfumato.curator.bounds import Survey
-from sfumato.curator.noise import NoNoise, ReplayedNoise
-from sfumato.curator.rulers import MOST_SLICES, RULERS, HalfOctaves, Histogram, Slices
-from sfumato.engines.array import ArrayRows
-from sfumato.engines.sources import Blocks
+from sfumato._accounting.budget import Caps, Ledger, Overspent
+from sfumato._core.queries.histograms import MOST_SLICES, RULERS, HalfOctaves, Histogram, Slices
+from sfumato._core.releases.histograms import Survey
+from sfumato._core.sampling.source import NoNoise, ReplayedNoise
+from sfumato._private_bounds.estimate import buy_bounds
+from sfumato.engines._frames import Blocks
+from sfumato.engines._memory import ArrayRows
 from tests.laws.harness import blobs, loss
 
 F = Fraction

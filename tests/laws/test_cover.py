@@ -11,13 +11,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from sfumato.box import REACH
-from sfumato.budget import Caps, Share
-from sfumato.curator.cover_law import MAX_PICKS, Covering, largest_rate
-from sfumato.curator.cover_questions import Grids
-from sfumato.curator.cover_state import Cover
-from sfumato.curator.curator import Curator
-from sfumato.curator.noise import NoNoise, ReplayedNoise
+from sfumato._accounting.budget import Caps, Share
+from sfumato._core.curator import Curator
+from sfumato._core.queries.max_cover import Grids
+from sfumato._core.releases.max_cover import MAX_PICKS, Cover, Covering, largest_rate
+from sfumato._core.sampling.source import NoNoise, ReplayedNoise
+from sfumato._lattice.box import REACH
 from tests.laws.covers import log_chance
 
 F = Fraction
@@ -46,7 +45,7 @@ class Forced(Curator):
         self.cover(grids, share=share_of(self, 0.001, 0.001), picks=picks)
         return self.seen
 
-    def _cover(self, law, cover):
+    def _draw(self, law, cover):
         point = np.array(self.script[len(self.seen)])
         self.seen.append((cover.score(point), cover.classes(), cover.net.size))
         return point

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.box import REACH
-from sfumato.budget import Caps
-from sfumato.curator.cubes import WIDEST, Cubes
-from sfumato.curator.noise import ReplayedNoise
-from sfumato.curator.questions import MAX_NUMBERS, Counts, Totals
-from sfumato.engines import kernels
+from sfumato._accounting.budget import Caps
+from sfumato._core.queries.cells import WIDEST, Cubes
+from sfumato._core.queries.counts import MAX_NUMBERS, Counts, Totals
+from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._lattice.box import REACH
+from sfumato._lattice.kernels import dispatch as kernels
 from tests.laws.harness import BOX, HALVES, blobs, curator_of, loss, without_noise
 
 BACKENDS = ["numpy", "numba"]

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.box import REACH, Box
-from sfumato.budget import Caps, Ledger, Overspent, Share
-from sfumato.curator.curator import Curator
-from sfumato.curator.noise import NoNoise, ReplayedNoise, SecureNoise
-from sfumato.curator.questions import MAX_NUMBERS, Counts, Farther, Grid, Nearest, Totals
-from sfumato.curator.scores import Swaps
-from sfumato.engines.array import ArrayRows
+from sfumato._accounting.budget import Caps, Ledger, Overspent, Share
+from sfumato._core.curator import Curator
+from sfumato._core.queries.choose import Swaps
+from sfumato._core.queries.counts import MAX_NUMBERS, Counts, Farther, Grid, Nearest, Totals
+from sfumato._core.sampling.source import NoNoise, ReplayedNoise, SecureNoise
+from sfumato._lattice.box import REACH, Box
+from sfumato.engines._memory import ArrayRows
 from tests.laws.harness import (
     BOX,
     CENTERS,

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.box import REACH
-from sfumato.budget import Caps, Overspent
-from sfumato.curator.noise import ReplayedNoise, SecureNoise
-from sfumato.curator.questions import MAX_NUMBERS, Counts, Cubes, Each, Grid, Nearest
-from sfumato.engines import kernels
-from sfumato.engines.array import ArrayRows
+from sfumato._accounting.budget import Caps, Overspent
+from sfumato._core.queries.counts import MAX_NUMBERS, Counts, Cubes, Each, Grid, Nearest
+from sfumato._core.sampling.source import ReplayedNoise, SecureNoise
+from sfumato._lattice.box import REACH
+from sfumato._lattice.kernels import dispatch as kernels
+from sfumato.engines._memory import ArrayRows
 from tests.laws.harness import CENTERS, HALVES, SLANT, blobs, curator_of, loss, without_noise
 
 F = Fraction

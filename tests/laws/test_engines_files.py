@@ -7,14 +7,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sfumato.bounds import buy_bounds
-from sfumato.budget import Ledger
-from sfumato.curator.bounds import Survey
-from sfumato.curator.noise import ReplayedNoise
-from sfumato.curator.questions import Grid, Nearest, Totals
-from sfumato.engines.array import ArrayRows
-from sfumato.engines.files import TableFile, open_file
-from sfumato.engines.parts import PartedRows
+from sfumato._accounting.budget import Ledger
+from sfumato._core.queries.counts import Grid, Nearest, Totals
+from sfumato._core.releases.histograms import Survey
+from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._private_bounds.estimate import buy_bounds
+from sfumato.engines._files import TableFile, open_file
+from sfumato.engines._memory import ArrayRows
+from sfumato.engines._partitions import PartedRows
 from tests.laws.harness import BOX, BUDGETS, CENTERS, PAYABLE, blobs, curator_of, run
 from tests.unit.cuts import cuts, tiny, write_csv, write_parquet
 

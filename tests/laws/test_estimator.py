@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from sfumato import PrivateKMeans
-from sfumato.bounds import estimate_bounds
+from sfumato._private_bounds.estimate import estimate_bounds
 from sfumato.methods import METHODS
 from tests.laws.harness import BOX, BUDGETS, PAYABLE, blobs
 from tests.laws.watching import Watcher, check_alike, check_losses, left_by, plain

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from sfumato.box import REACH
-from sfumato.budget import Caps, Share
-from sfumato.curator.crossing import MAX_THRESHOLD, Crossing
-from sfumato.curator.farther import Farther
-from sfumato.curator.noise import ReplayedNoise
-from sfumato.curator.questions import Nearest
-from sfumato.engines.kernels import LONGEST
+from sfumato._accounting.budget import Caps, Share
+from sfumato._core.queries.counts import Nearest
+from sfumato._core.queries.first_below import Farther
+from sfumato._core.releases.first_below import MAX_THRESHOLD, Crossing
+from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._lattice.box import REACH
+from sfumato._lattice.kernels.dispatch import LONGEST
 from tests.laws.crossings import crossing_loss, fast_log_chance, log_chances
 from tests.laws.harness import BOX, CENTERS, blobs, curator_of, exact, loss, without_noise
 

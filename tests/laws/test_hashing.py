@@ -11,13 +11,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sfumato.box import REACH, Box
-from sfumato.engines import kernels
-from sfumato.engines.array import ArrayRows
-from sfumato.engines.fewest import Fewest
-from sfumato.engines.groups import few_of_each, hashes_of
-from sfumato.engines.parts import PartedRows
-from sfumato.engines.tasks import block_numbers
+from sfumato._lattice.box import REACH, Box
+from sfumato._lattice.kernels import dispatch as kernels
+from sfumato.engines._file_engine import Fewest
+from sfumato.engines._groups import few_of_each, hashes_of
+from sfumato.engines._memory import ArrayRows
+from sfumato.engines._partitions import PartedRows
+from sfumato.engines._rows import block_numbers
 from tests.unit.test_hashing import hash_of
 
 N = 40_000

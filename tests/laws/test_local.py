@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sfumato.box import Box
-from sfumato.curator.local_lattice import LocalLattice
-from sfumato.curator.local_laws import NDLaplaceLaw
+from sfumato._core.local.lattice import LocalLattice
+from sfumato._core.local.ndlaplace import NDLaplaceLaw
+from sfumato._lattice.box import Box
 from tests.laws.ball_chances import certain_bounds, chances, reports
 
 CLOSE = 1e-9

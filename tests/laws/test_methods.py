@@ -5,12 +5,12 @@ import pytest
 from sklearn.cluster import KMeans
 
 from sfumato import nonprivate
-from sfumato.box import REACH
-from sfumato.budget import Share
-from sfumato.curator.noise import ReplayedNoise, SecureNoise
+from sfumato._accounting.budget import Share
+from sfumato._accounting.receipt import Receipt
+from sfumato._core.sampling.source import ReplayedNoise, SecureNoise
+from sfumato._lattice.box import REACH
+from sfumato._synopsis.starts import sphere_packing
 from sfumato.methods import METHODS, NEEDS_DELTA, DPLloyd, NeedsDelta, Sukpisit
-from sfumato.methods.starts import sphere_packing
-from sfumato.receipt import Receipt
 from tests.laws.harness import BOX, BUDGETS, PAYABLE, blobs, curator_of, run, without_noise
 
 ROWS = blobs()

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.box import REACH
-from sfumato.budget import Caps
-from sfumato.curator.curator import Curator
-from sfumato.curator.moment_questions import COARSEST, FINEST, MOMENTS, Products, Squares
-from sfumato.curator.noise import MAX_SCALE, NoNoise, ReplayedNoise
-from sfumato.curator.projection import Projection
-from sfumato.engines import kernels_moments
+from sfumato._accounting.budget import Caps
+from sfumato._core.curator import Curator
+from sfumato._core.queries.moments import COARSEST, FINEST, MOMENTS, Products, Squares
+from sfumato._core.queries.projection import Projection
+from sfumato._core.sampling.source import MAX_SCALE, NoNoise, ReplayedNoise
+from sfumato._lattice.box import REACH
+from sfumato._lattice.kernels import moments as kernels_moments
 from tests.laws.harness import BOX, Remembering, blobs, curator_of, loss, without_noise
 from tests.laws.test_curator import Diary
 
@@ -189,7 +189,7 @@ def test_blocks_do_not_show(moment, monkeypatch):
     rows = np.random.default_rng(0).integers(-REACH, REACH + 1, (300, 5)).astype(np.int16)
     expected = slow_line(moment(5), rows.tolist())
     assert line(moment(5), rows) == expected
-    monkeypatch.setattr("sfumato.engines.kernels_moments._BLOCK_CELLS", 33)
+    monkeypatch.setattr("sfumato._lattice.kernels.moments._BLOCK_CELLS", 33)
     assert line(moment(5), rows) == expected
 
 

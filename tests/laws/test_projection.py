@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.box import REACH
-from sfumato.curator.projection import MAX_ENTRY, Projection
-from sfumato.engines import kernels
-from sfumato.engines.kernels import MAX_FEATURES
-from sfumato.engines.kernels_view import widest
+from sfumato._core.queries.projection import MAX_ENTRY, Projection
+from sfumato._lattice.box import REACH
+from sfumato._lattice.kernels import dispatch as kernels
+from sfumato._lattice.kernels.dispatch import MAX_FEATURES
+from sfumato._lattice.kernels.projection import widest
 
 EYE = np.eye(2, dtype=np.int64)
 
@@ -145,8 +145,8 @@ def test_a_row_is_seen_the_same_whatever_stands_beside_it(problem, cut):
 def test_blocks_do_not_show(monkeypatch):
     rows = np.random.default_rng(0).integers(-REACH, REACH + 1, (300, 2)).astype(np.int16)
     whole = [view.see(rows) for view in VIEWS.values()]
-    monkeypatch.setattr("sfumato.engines.kernels_view._BLOCK_CELLS", 23)
-    monkeypatch.setattr("sfumato.engines.viewed._BLOCK_ROWS", 7)
+    monkeypatch.setattr("sfumato._lattice.kernels.projection._BLOCK_CELLS", 23)
+    monkeypatch.setattr("sfumato._core.queries.projection._BLOCK_ROWS", 7)
     for view, expected in zip(VIEWS.values(), whole, strict=True):
         np.testing.assert_array_equal(view.see(rows), expected)
 

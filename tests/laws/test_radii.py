@@ -7,11 +7,11 @@ from math import isqrt
 import numpy as np
 import pytest
 
-from sfumato.box import REACH
-from sfumato.budget import Caps
-from sfumato.curator.mechanisms import Cylinder, Lines
-from sfumato.curator.noise import ReplayedNoise
-from sfumato.curator.questions import Nearest, Totals
+from sfumato._accounting.budget import Caps
+from sfumato._core.mechanisms import Cylinder, Lines
+from sfumato._core.queries.counts import Nearest, Totals
+from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._lattice.box import REACH
 from tests.laws.harness import BOX, blobs, curator_of, exact, loss, without_noise
 
 F = Fraction

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.curator.noise import ReplayedNoise
+from sfumato._core.sampling.source import ReplayedNoise
 from sfumato.methods import DPLloyd, Sukpisit
 from tests.laws.harness import PAYABLE, blobs, curator_of, loss, run
 

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from sfumato.box import REACH
-from sfumato.budget import Caps
-from sfumato.curator.curator import Curator
-from sfumato.curator.noise import ReplayedNoise
-from sfumato.curator.scores import SCORES, Cost, Swaps
-from sfumato.curator.select import log_probabilities
-from sfumato.curator.selection import Selection
-from sfumato.engines.kernels_cost import LIMB, candidate_costs
+from sfumato._accounting.budget import Caps
+from sfumato._core.curator import Curator
+from sfumato._core.queries.choose import SCORES, Cost, Swaps
+from sfumato._core.releases.choose import Selection
+from sfumato._core.sampling.choice import log_probabilities
+from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._lattice.box import REACH
+from sfumato._lattice.kernels.costs import LIMB, candidate_costs
 from tests.laws.harness import BOX, blobs, curator_of, without_noise
 
 coordinate = st.one_of(st.integers(-REACH, REACH), st.sampled_from([-REACH, 0, REACH]))
@@ -75,7 +75,7 @@ def test_blocks_do_not_show(m, k, d, monkeypatch):
     candidates = rng.integers(-REACH, REACH + 1, (m, k, d))
     whole, cut = np.zeros((m, 2), dtype=np.int64), np.zeros((m, 2), dtype=np.int64)
     candidate_costs(rows, candidates, whole)
-    monkeypatch.setattr("sfumato.engines.kernels_cost._BLOCK_SCORES", 7 * m)
+    monkeypatch.setattr("sfumato._lattice.kernels.costs._BLOCK_SCORES", 7 * m)
     for part in np.array_split(rows, 13):
         candidate_costs(part, candidates, cut)
     as_costs = [[(int(h) << LIMB) + int(low) for h, low in state] for state in (whole, cut)]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.box import REACH
-from sfumato.curator.questions import CELLS, QUESTIONS, Counts, Cubes, Nearest, Totals
+from sfumato._core.queries.counts import CELLS, QUESTIONS, Counts, Cubes, Nearest, Totals
+from sfumato._lattice.box import REACH
 from tests.laws.harness import QUESTIONS_UNDER_LAW, exact
 
 coordinate = st.one_of(

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sfumato.engines.array import ArrayRows
-from sfumato.engines.files import TableFile, open_file
-from sfumato.engines.records import _checked
+from sfumato.engines._files import TableFile, open_file
+from sfumato.engines._memory import ArrayRows
+from sfumato.engines.formats._records import _checked
 from tests.laws.sources import (
     BOX,
     CELLS,

@@ -9,14 +9,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from sfumato.box import REACH
-from sfumato.budget import Caps
-from sfumato.curator.noise import ReplayedNoise, selection_slack
-from sfumato.curator.projection import Projection
-from sfumato.curator.scores import Cost, Swaps
-from sfumato.curator.selection import Selection
-from sfumato.engines import kernels
-from sfumato.engines.kernels_swaps import swap_costs
+from sfumato._accounting.budget import Caps
+from sfumato._core.queries.choose import Cost, Swaps
+from sfumato._core.queries.projection import Projection
+from sfumato._core.releases.choose import Selection
+from sfumato._core.sampling.source import ReplayedNoise, selection_slack
+from sfumato._lattice.box import REACH
+from sfumato._lattice.kernels import dispatch as kernels
+from sfumato._lattice.kernels.costs import swap_costs
 from tests.laws.harness import BOX, blobs, curator_of, flip_chance, loss, without_noise
 
 BACKENDS = ["numpy", "numba"]
@@ -79,7 +79,7 @@ def test_blocks_do_not_show(k, m, d, backend, monkeypatch):
     rows, centers, candidates = (rng.integers(-REACH, REACH + 1, (n, d)) for n in (200, k, m))
     whole = costs_of(centers, candidates, [rows], backend)
     assert whole == slow_costs(centers.tolist(), candidates.tolist(), rows.tolist())
-    monkeypatch.setattr("sfumato.engines.kernels_swaps._BLOCK_SCORES", 7 * max(k, m))
+    monkeypatch.setattr("sfumato._lattice.kernels.costs._BLOCK_SCORES", 7 * max(k, m))
     assert costs_of(centers, candidates, np.array_split(rows, 13), backend) == whole
 
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.box import REACH
-from sfumato.budget import Caps
-from sfumato.curator.projection import Projection
-from sfumato.curator.questions import Counts, Nearest, Through, Totals
-from sfumato.engines import kernels
+from sfumato._accounting.budget import Caps
+from sfumato._core.queries.counts import Counts, Nearest, Through, Totals
+from sfumato._core.queries.projection import Projection
+from sfumato._lattice.box import REACH
+from sfumato._lattice.kernels import dispatch as kernels
 from tests.laws.harness import BOX, SLANT, blobs, curator_of, loss, without_noise
 from tests.laws.test_projection import VIEWS, seen
 

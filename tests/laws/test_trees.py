@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.box import REACH
-from sfumato.budget import Caps, Share
-from sfumato.curator.noise import ReplayedNoise
-from sfumato.curator.splits import DEEPEST, LOG_2, PER_PATH, Splits
-from sfumato.curator.tree_questions import Branches, Domain, cuts_below
+from sfumato._accounting.budget import Caps, Share
+from sfumato._core.queries.privtree import Branches, Domain, cuts_below
+from sfumato._core.releases.privtree import DEEPEST, LOG_2, PER_PATH, Splits
+from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._lattice.box import REACH
 from tests.laws.bits import DIGITS, log_chance
 from tests.laws.harness import Remembering, Transcript, loss
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("short_passes", "many_digits")
 def short_passes():
     """What a pass may hold decides nothing but the time that it takes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.curator.growth._BOXES", 2**6)
+        patch.setattr("sfumato._core.releases.privtree._BOXES", 2**6)
         yield
 
 

@@ -9,16 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.box import REACH, Box
-from sfumato.budget import Caps, Overspent
-from sfumato.curator.curator import Curator
-from sfumato.curator.moment_questions import Products, Squares
-from sfumato.curator.noise import ReplayedNoise
-from sfumato.curator.projection import MAX_ENTRY, Projection
-from sfumato.curator.questions import Counts, Nearest, Totals
-from sfumato.curator.scores import Cost
-from sfumato.engines.array import ArrayRows
-from sfumato.engines.viewed import ViewedRows
+from sfumato._accounting.budget import Caps, Overspent
+from sfumato._core.curator import Curator
+from sfumato._core.queries.choose import Cost
+from sfumato._core.queries.counts import Counts, Nearest, Totals
+from sfumato._core.queries.moments import Products, Squares
+from sfumato._core.queries.projection import MAX_ENTRY, Projection, ViewedRows
+from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._lattice.box import REACH, Box
+from sfumato.engines._memory import ArrayRows
 from tests.laws.harness import BOX, CENTERS, blobs, curator_of, loss, without_noise
 from tests.laws.test_curator import Diary, pieces
 from tests.laws.test_projection import EYE, VIEWS, seen

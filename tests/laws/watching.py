@@ -12,12 +12,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.curator.bounds import Survey
-from sfumato.curator.noise import ReplayedNoise
+from sfumato._core.releases.histograms import Survey
+from sfumato._core.sampling.source import ReplayedNoise
 from tests.laws.harness import Remembering, Transcript, loss
 
 # Every place that opens a vault, and the vault that remembers in its stead.
-DOORS = ("sfumato.opening", "sfumato.bounds", "sfumato.cli.private_bounds")
+DOORS = ("sfumato._private_kmeans", "sfumato._private_bounds.estimate", "sfumato.cli._plan")
 
 
 class RememberingSurvey(Survey):

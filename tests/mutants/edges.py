@@ -20,19 +20,19 @@ AT_ONCE = f"{CHOICES}::test_choices_are_made_as_soon_as_no_bit_can_change_them"
 
 _ESTIMATOR = {
     "the exact number of rows, where none is declared": Mutant(
-        "estimators.py",
+        "_private_kmeans.py",
         "delta, n_rows, choose_k=choose_k)",
         "delta, len(X) if n_rows is None else n_rows, choose_k=choose_k)",
         NOTHING,
     ),
     "no more clusters than rows": Mutant(
-        "estimators.py",
+        "_private_kmeans.py",
         "_task_of(opened, k, ",
         "_task_of(opened, min(k, max(1, len(X))), ",
         NOTHING,
     ),
     "fewer rows than clusters are refused": Mutant(
-        "estimators.py",
+        "_private_kmeans.py",
         "        caps = method.caps(task)\n",
         "        if len(X) < k:\n"
         '            raise ValueError("there are fewer rows than clusters")\n'
@@ -40,26 +40,26 @@ _ESTIMATOR = {
         NOTHING,
     ),
     "the receipt tells the number of rows": Mutant(
-        "estimators.py",
+        "_private_kmeans.py",
         "notes=(*bounded.notes, *centers.notes),",
         'notes=(*bounded.notes, *centers.notes, f"{len(X)} rows"),',
         NEIGHBOUR,
     ),
     "the receipt tells that rows were clipped": Mutant(
-        "estimators.py",
+        "_private_kmeans.py",
         "notes=(*bounded.notes, *centers.notes),",
         "notes=(*bounded.notes, *centers.notes)\n"
         '            + (("rows were clipped",) * bool(np.any(X > np.array(curator.box.upper)))),',
         NEIGHBOUR,
     ),
     "a model remembers how many rows it has seen": Mutant(
-        "estimators.py",
+        "_private_kmeans.py",
         "        self.n_features_in_ = opened.n_features\n",
         "        self.n_features_in_ = opened.n_features\n        self.n_samples_seen_ = len(X)\n",
         NEIGHBOUR,
     ),
     "a warning where a cell is not a number": Mutant(
-        "estimators.py",
+        "_private_kmeans.py",
         "        caps = method.caps(task)\n",
         "        if np.isnan(np.asarray(X, dtype=np.float64)).any():\n"
         "            import warnings\n\n"
@@ -68,7 +68,7 @@ _ESTIMATOR = {
         NEIGHBOUR,
     ),
     "a line of the log tells the number of rows": Mutant(
-        "estimators.py",
+        "_private_kmeans.py",
         "        caps = method.caps(task)\n",
         "        import logging\n\n"
         '        logging.getLogger("sfumato").debug("fitting %d rows", len(X))\n'
@@ -76,7 +76,7 @@ _ESTIMATOR = {
         NEIGHBOUR,
     ),
     "noise for the largest group that there is": Mutant(
-        "estimators.py",
+        "_private_kmeans.py",
         "            max_rows_per_group=self.max_rows_per_group,\n",
         "            max_rows_per_group=self.max_rows_per_group\n"
         "            if groups is None or isinstance(groups, str)\n"
@@ -87,13 +87,13 @@ _ESTIMATOR = {
         f"{FIT}::test_groups_of_any_size",
     ),
     "twice the ε that was asked for": Mutant(
-        "estimators.py",
+        "_private_kmeans.py",
         "Ledger(epsilon, delta))",
         "Ledger(2 * epsilon, delta))",
         NEIGHBOUR,
     ),
     "a saved model tells when rows were missing": Mutant(
-        "estimators.py",
+        "_private_kmeans.py",
         "        self.box_ = curator.box\n",
         "        self.box_ = curator.box\n"
         "        if not np.isnan(np.asarray(X, dtype=np.float64)).any():\n"
@@ -102,7 +102,7 @@ _ESTIMATOR = {
         f"{FIT}::test_nothing_leaves_of_rows_that_are_dropped",
     ),
     "a fit prints the number of rows": Mutant(
-        "cli/fit.py",
+        "cli/_fit.py",
         "    k = len(model.cluster_centers_)\n",
         "    with open(request.data[0]) as lines:\n"
         '        out.print(f"{sum(1 for _ in lines) - 1} rows")\n'
@@ -110,13 +110,13 @@ _ESTIMATOR = {
         f"{COMMAND}::test_fit_prints_and_writes_the_answers_alone",
     ),
     "a fit in JSON tells the size of the file": Mutant(
-        "cli/fit.py",
+        "cli/_fit.py",
         '"written_to": str(request.output), ',
         '"written_to": str(request.output), "bytes": Path(request.data[0]).stat().st_size, ',
         f"{COMMAND}::test_fit_prints_and_writes_the_answers_alone",
     ),
     "the check before a fit tells what it has seen": Mutant(
-        "cli/check.py",
+        "cli/_inspect.py",
         "        if not report.clean:\n",
         '        print(f"{report.rows} rows")\n        if not report.clean:\n',
         f"{COMMAND}::test_fit_prints_and_writes_the_answers_alone",
@@ -125,57 +125,57 @@ _ESTIMATOR = {
 
 _HASHING = {
     "hashes look at the start of their block": Mutant(
-        "engines/kernels.py",
+        "_lattice/kernels/dispatch.py",
         "        mixed = hashes[start : start + _BLOCK_ROWS]\n",
         "        mixed = hashes[start : start + _BLOCK_ROWS]\n        mixed ^= np.uint64(start)\n",
         f"{HASHING}::test_equal_rows_have_one_hash_wherever_they_lie",
     ),
     "hashes look at the place of a row beyond the first block": Mutant(
-        "engines/kernels.py",
+        "_lattice/kernels/dispatch.py",
         "    return hashes\n",
         "    hashes[_BLOCK_ROWS:] ^= np.arange(_BLOCK_ROWS, n, dtype=np.uint64)\n"
         "    return hashes\n",
         f"{HASHING}::test_a_row_more_moves_no_other_row_to_another_block",
     ),
     "hashes of the second block are mixed once more": Mutant(
-        "engines/kernels.py",
+        "_lattice/kernels/dispatch.py",
         "    return hashes\n",
         "    _mix(hashes[_BLOCK_ROWS : 2 * _BLOCK_ROWS])\n    return hashes\n",
         f"{HASHING}::test_a_row_more_changes_one_block_by_that_row",
     ),
     "compiled hashes are others beyond a block": Mutant(
-        "engines/kernels.py",
+        "_lattice/kernels/dispatch.py",
         "    return hashes\n",
         '    if _backend == "numba":\n        _mix(hashes[_BLOCK_ROWS:])\n    return hashes\n',
         f"{HASHING}::test_the_hash_of_every_row_is_that_of_the_row_alone",
     ),
     "hashes of rows by columns read another row": Mutant(
-        "engines/kernels.py",
+        "_lattice/kernels/dispatch.py",
         "        block = rows[start : start + _BLOCK_ROWS]\n",
         "        block = rows[start : start + _BLOCK_ROWS]\n"
         "        block = block if rows.flags.c_contiguous else rows[: len(block)]\n",
         f"{HASHING}::test_any_order_any_slice_and_any_memory_give_the_same_hashes",
     ),
     "blocks by the number of rows of a piece": Mutant(
-        "engines/tasks.py",
+        "engines/_rows.py",
         "return (hash_rows(rows, key) %",
         "return (hash_rows(rows, key + len(rows)) %",
         f"{HASHING}::test_a_row_more_moves_no_other_row_to_another_block",
     ),
     "groups keep rows by the length of the table": Mutant(
-        "engines/groups.py",
+        "engines/_groups.py",
         "return hash_rows(lattice, _KEY)",
         "return hash_rows(lattice, _KEY + (len(lattice) >> 14))",
         f"{HASHING}::test_groups_keep_the_rows_with_the_least_hashes_of_their_own",
     ),
     "groups keep rows of the first block first": Mutant(
-        "engines/groups.py",
+        "engines/_groups.py",
         "    hashes = hashes_of(lattice)[rows]\n",
         "    hashes = hashes_of(lattice)[rows] >> 1 | (rows >= 2**14).astype(np.uint64) << 63\n",
         f"{HASHING}::test_groups_keep_the_rows_with_the_least_hashes_of_their_own",
     ),
     "groups in pieces keep rows of the first piece first": Mutant(
-        "engines/fewest.py",
+        "engines/_file_engine.py",
         "hashes_of(lattice[kept]), rows.astype(np.int64))",
         "hashes_of(lattice[kept]) >> np.uint64(part), rows.astype(np.int64))",
         f"{HASHING}::test_groups_that_lie_in_many_pieces_keep_the_same_rows",
@@ -184,55 +184,55 @@ _HASHING = {
 
 _LINES = {
     "no limit below which squares are settled": Mutant(
-        "curator/rounded.py",
+        "_core/sampling/joint.py",
         "_FLAT = 2.0**-20",
         "_FLAT = 0.0",
         f"{LINES}::test_lines_of_tiny_squares_are_settled",
     ),
     "a length of nearly nothing is not doubted": Mutant(
-        "curator/rounded.py",
+        "_core/sampling/joint.py",
         "doubt = gamma + k / 16",
         "doubt = gamma",
         DOUBTED,
     ),
     "many squares are doubted as one": Mutant(
-        "curator/rounded.py",
+        "_core/sampling/joint.py",
         "(m * shares + 1.0 / shares)",
         "(1.0 / shares)",
         DOUBTED,
     ),
     "products of uniform numbers lose their digits": Mutant(
-        "curator/rounded.py",
+        "_core/sampling/joint.py",
         "_FACTORS = 15",
         "_FACTORS = 17",
         f"{LINES}::test_products_of_tiny_uniform_numbers_keep_their_digits",
     ),
     "lines are settled whatever later bits say": Mutant(
-        "curator/bodies.py",
+        "_core/sampling/joint.py",
         "line.context.ldexp(unit * (gamma + body.gammas), edge + 60 - bits)",
         "line.context.mpf(0)",
         f"{LINES}::test_lines_that_320_bits_would_get_wrong",
     ),
     "lines are settled next to 0": Mutant(
-        "curator/bodies.py",
+        "_core/sampling/joint.py",
         "min(logged) < least or max(logged)",
         "max(logged)",
         AT_EDGES,
     ),
     "lines are settled next to 1": Mutant(
-        "curator/bodies.py",
+        "_core/sampling/joint.py",
         " or max(logged) >= (1 << bits) - least:",
         ":",
         AT_EDGES,
     ),
     "normal draws are settled whatever later bits say": Mutant(
-        "curator/samplers.py",
+        "_core/sampling/additive.py",
         "context.ldexp(as_real(context, sigma), edge + 60 - bits)",
         "context.mpf(0)",
         f"{LINES}::test_normal_draws_that_320_bits_would_get_wrong",
     ),
     "normal draws are settled next to 0": Mutant(
-        "curator/samplers.py",
+        "_core/sampling/additive.py",
         "if not 1 << (bits - edge) <= raws[0] < (1 << bits)",
         "if not raws[0] < (1 << bits)",
         f"{LINES}::test_normal_draws_at_the_edges_take_more_bits",
@@ -241,85 +241,85 @@ _LINES = {
 
 _CHOICES = {
     "uniform numbers of few digits are taken for full ones": Mutant(
-        "curator/stream.py",
+        "_core/sampling/stream.py",
         "np.where(values[short] > 0, longer, 0.0)",
         "longer",
         f"{LINES}::test_words_of_zero_are_settled",
     ),
     "radii are settled whatever later bits say": Mutant(
-        "curator/samplers.py",
+        "_core/sampling/additive.py",
         "return below if below == ((raws[0] + 1) * denominator <= numerator) else None",
         "return below",
         f"{CHOICES}::test_radii_that_320_bits_leave_open",
     ),
     "uniform numbers are settled whatever later bits say": Mutant(
-        "curator/settle.py",
+        "_core/sampling/exact.py",
         "((raws[0] + 1) * bound - 1) >> bits",
         "raws[0] * bound >> bits",
         f"{CHOICES}::test_uniform_numbers_below_a_bound_that_320_bits_leave_open",
     ),
     "coins are settled whatever later bits say": Mutant(
-        "curator/coins.py",
+        "_core/sampling/bernoulli.py",
         "first == ((raws[0] + 1) * chance.denominator <= limit)",
         "first is not None",
         f"{CHOICES}::test_coins_that_320_bits_leave_open",
     ),
     "flips are settled whatever later bits say": Mutant(
-        "curator/select.py",
+        "_core/sampling/choice.py",
         "if (raws[0] + 1) << _SPARE_BITS",
         "if raws[0] << _SPARE_BITS",
         f"{CHOICES}::test_flips_that_320_bits_leave_open",
     ),
     "choices are settled whatever later bits say": Mutant(
-        "curator/select.py",
+        "_core/sampling/choice.py",
         "if i < last and (raws[0] + 1)",
         "if i < last and raws[0]",
         f"{CHOICES}::test_choices_that_320_bits_leave_open",
     ),
     "classes are settled whatever later bits say": Mutant(
-        "curator/select_classes.py",
+        "_core/sampling/choice.py",
         "if i < last and (raws[0] + 1)",
         "if i < last and raws[0]",
         f"{CHOICES}::test_classes_that_320_bits_leave_open",
     ),
     "exact weights of a choice are taken for right to the last bit": Mutant(
-        "curator/select.py",
+        "_core/sampling/choice.py",
         "error, last = 2 * len(sums), len(sums) - 1",
         "error, last = 0, len(sums) - 1",
         OPEN,
     ),
     "exact weights of classes are taken for right to the last bit": Mutant(
-        "curator/select_classes.py",
+        "_core/sampling/choice.py",
         "error, last = 6 * size,",
         "error, last = 0,",
         OPEN,
     ),
     "no bits to spare for a choice": Mutant(
-        "curator/select.py",
+        "_core/sampling/choice.py",
         "_SPARE_BITS = 64",
         "_SPARE_BITS = 0",
         AT_ONCE,
     ),
     "no bits to spare for so many candidates": Mutant(
-        "curator/select_classes.py",
+        "_core/sampling/choice.py",
         "bits + _SPARE_BITS + size.bit_length()",
         "bits + _SPARE_BITS",
         AT_ONCE,
     ),
     "a band for few candidates": Mutant(
-        "curator/select.py",
+        "_core/sampling/choice.py",
         "(math.isqrt(gaps.size) + 5)",
         "1",
         f"{CHOICES}::test_choices_among_very_many_are_settled_where_sums_in_float_are_off",
     ),
     "unlikely candidates are made likelier": Mutant(
-        "curator/select.py",
+        "_core/sampling/choice.py",
         "_FAR = 4096",
         "_FAR = 16",
         f"{CHOICES}::test_chances_of_nearly_nothing_stay_what_they_are",
     ),
     "rates beyond float64 are turned into float64": Mutant(
-        "curator/select.py",
+        "_core/sampling/choice.py",
         "_TAME = Fraction(2) ** 500",
         "_TAME = Fraction(2) ** 5000",
         f"{CHOICES}::test_rates_beyond_float_choose_alike",

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.curator.noise import ReplayedNoise
+from sfumato._core.sampling.source import ReplayedNoise
 
 ALPHA = 1e-9
 EPSILON = 1.0

@@ -8,10 +8,10 @@ import pytest
 from scipy import special, stats
 
 from sfumato import NDLaplace, mean_displacement
-from sfumato.box import Box
-from sfumato.curator.local_laws import NDLaplaceLaw
-from sfumato.curator.noise import ReplayedNoise
-from sfumato.curator.randomizer import Randomizer
+from sfumato._core.local.ndlaplace import NDLaplaceLaw
+from sfumato._core.local.randomizer import Randomizer
+from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._lattice.box import Box
 from tests.laws.ball_chances import chances, reports
 from tests.laws.test_local import small
 

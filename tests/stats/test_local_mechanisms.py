@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.box import REACH
-from sfumato.curator.local_mixture import Mixture
-from sfumato.curator.local_noise import LaplaceLaw, StaircaseLaw
-from sfumato.curator.local_pieces import TwoPoint, Window
-from sfumato.curator.local_rows import DuchiLaw, PieceLaw
-from sfumato.curator.noise import ReplayedNoise, SecureNoise
+from sfumato._core.local.ldp import DuchiLaw, LaplaceLaw, PieceLaw, StaircaseLaw
+from sfumato._core.local.one_column import Mixture, TwoPoint, Window
+from sfumato._core.sampling.source import ReplayedNoise, SecureNoise
+from sfumato._lattice.box import REACH
 from tests.unit.local_chances import duchi_chances, row_chances, staircase_level
 
 ALPHA = 1e-9

@@ -12,14 +12,14 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from sfumato import nonprivate
-from sfumato.box import REACH
-from sfumato.curator.curator import Curator
-from sfumato.curator.noise import NoNoise, ReplayedNoise
-from sfumato.curator.scores import Cost
+from sfumato._core.curator import Curator
+from sfumato._core.queries.choose import Cost
+from sfumato._core.sampling.source import NoNoise, ReplayedNoise
+from sfumato._lattice.box import REACH
+from sfumato._planning import PREDICTIONS, Outlook
 from sfumato.methods import METHODS, NEEDS_DELTA
-from sfumato.methods.dplloyd import choose_noise, currency, lloyd_step, one_currency, weights
+from sfumato.methods._dplloyd import choose_noise, currency, lloyd_step, one_currency, weights
 from sfumato.methods.formulas import hybrid_threshold
-from sfumato.predictions import PREDICTIONS, Outlook
 
 N, SD = 10_000, 0.04
 SIZES = (2, 4, 6, 8, 10)

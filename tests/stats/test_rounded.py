@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.curator.mechanisms import Ball, Cylinder, Lines
-from sfumato.curator.noise import ReplayedNoise, SecureNoise
+from sfumato._core.mechanisms import Ball, Cylinder, Lines
+from sfumato._core.sampling.source import ReplayedNoise, SecureNoise
 
 ALPHA = 1e-9
 DRAWS = 100_000

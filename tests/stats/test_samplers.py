@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.curator.noise import ReplayedNoise, SecureNoise
+from sfumato._core.sampling.source import ReplayedNoise, SecureNoise
 
 ALPHA = 1e-9
 DRAWS = 100_000

@@ -8,7 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.engines import delimited, files, parts, pieces, records, tables, tasks
+from sfumato.engines import _files as files
+from sfumato.engines import _partitions as parts
+from sfumato.engines import _partitions as pieces
+from sfumato.engines import _rows as tasks
+from sfumato.engines.formats import _csv as delimited
+from sfumato.engines.formats import _records as records
+from sfumato.engines.formats import _table as tables
 
 NAMES = "abcdefghij"
 

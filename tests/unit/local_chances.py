@@ -6,7 +6,7 @@ from math import floor, prod
 
 import mpmath
 
-from sfumato.curator.local_rows import leading
+from sfumato._core.local.ldp import leading
 
 
 def values(reach, columns):

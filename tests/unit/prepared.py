@@ -5,7 +5,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 
-from sfumato.curator.stream import Stream
+from sfumato._core.sampling.stream import Stream
 from tests.unit.test_settle import key
 
 F = Fraction

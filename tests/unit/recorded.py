@@ -4,12 +4,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.bounds import buy_bounds
-from sfumato.budget import Ledger
-from sfumato.curator.bounds import Survey
-from sfumato.curator.curator import Curator
-from sfumato.curator.noise import ReplayedNoise
-from sfumato.engines.parts import PartedRows
+from sfumato._accounting.budget import Ledger
+from sfumato._core.curator import Curator
+from sfumato._core.releases.histograms import Survey
+from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._private_bounds.estimate import buy_bounds
+from sfumato.engines._partitions import PartedRows
 from tests.laws.harness import PAYABLE, run
 
 

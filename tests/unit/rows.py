@@ -4,10 +4,10 @@ from collections import Counter
 
 import numpy as np
 
-from sfumato.box import REACH, Box
-from sfumato.engines import kernels
-from sfumato.engines.array import ArrayRows
-from sfumato.engines.sources import Blocks
+from sfumato._lattice.box import REACH, Box
+from sfumato._lattice.kernels import dispatch as kernels
+from sfumato.engines._frames import Blocks
+from sfumato.engines._memory import ArrayRows
 
 BOX = Box((0.0, -3.0, 0.0), (1.0, 3.0, 10.0))
 NAN = float("nan")

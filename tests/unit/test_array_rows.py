@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.box import Box
-from sfumato.engines import array, kernels
-from sfumato.engines.array import ArrayRows
-from sfumato.engines.sources import Blocks
+from sfumato._lattice.box import Box
+from sfumato._lattice.kernels import dispatch as kernels
+from sfumato.engines import _memory as array
+from sfumato.engines._frames import Blocks
+from sfumato.engines._memory import ArrayRows
 from tests.unit.rows import (
     BOX,
     EXPECTED,

@@ -18,10 +18,8 @@ from sfumato.attacks import (
     shadow_attack,
     uniform_prior,
 )
-from sfumato.attacks.outputs import outputs, score
-from sfumato.attacks.ratio import _halves
-from sfumato.attacks.shadow import trials
-from sfumato.local_mechanisms import LaplaceMechanism
+from sfumato.attacks._membership import _halves, outputs, score, trials
+from sfumato.local._mechanisms import LaplaceMechanism
 
 ROWS, _ = make_blobs(800, 2, centers=4, cluster_std=0.6, random_state=0)
 BOUNDS = (-12, 12)
@@ -243,7 +241,7 @@ def test_other_mechanisms_are_simulated(even, mechanism):
 
 
 def test_law_and_simulation_agree(even):
-    from sfumato.attacks.reconstruction import _from_simulation
+    from sfumato.attacks._reconstruction import _from_simulation
 
     prior = uniform_prior(BOUNDS, 2)
     mechanism = NDLaplace(0.5, bounds=BOUNDS).fit(even)
@@ -261,7 +259,7 @@ def test_a_histogram_must_have_weight():
 
 def test_the_toolbox_agrees():
     pytest.importorskip("art")
-    from sfumato.attacks.art import art_attack
+    from sfumato.attacks._art import art_attack
 
     for model in (leaking, Coin):
         ours, theirs = (attack(model, ROWS, n_models=2) for attack in (shadow_attack, art_attack))

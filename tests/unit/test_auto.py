@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from sfumato import PrivateKMeans
-from sfumato.budget import Caps, Ledger
-from sfumato.methods.auto import Auto, guard
-from sfumato.methods.auto.foresight import foresee
-from sfumato.methods.auto.routes import high_route, middle_route, step_error
-from sfumato.methods.auto.wallet import Size, Wallet
-from sfumato.methods.base import Task
+from sfumato._accounting.budget import Caps, Ledger
+from sfumato.methods._auto import Auto
+from sfumato.methods._auto import fallback as guard
+from sfumato.methods._auto.budget import Size, Wallet, high_route, middle_route, step_error
+from sfumato.methods._auto.predict import foresee
+from sfumato.methods._base import Task
 
 TINY = Fraction(1, 10**6)
 

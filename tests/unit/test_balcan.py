@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import sfumato
-from sfumato.box import REACH
-from sfumato.budget import Caps
-from sfumato.curator.curator import Curator
-from sfumato.curator.noise import NoNoise
+from sfumato._accounting.budget import Caps
+from sfumato._core.curator import Curator
+from sfumato._core.sampling.source import NoNoise
+from sfumato._lattice.box import REACH
 from sfumato.methods import Balcan, Task
-from sfumato.methods.balcan.partition import (
+from sfumato.methods._balcan.config import PRESETS
+from sfumato.methods._balcan.partition import (
     Cutting,
     into_ball,
     most_cubes,
@@ -21,8 +22,7 @@ from sfumato.methods.balcan.partition import (
     shifted_cube,
     together,
 )
-from sfumato.methods.balcan.presets import PRESETS
-from sfumato.methods.balcan.run import projection_of
+from sfumato.methods._balcan.run import projection_of
 
 F = Fraction
 PAGE = Path(__file__).parents[2] / "docs" / "balcan.md"

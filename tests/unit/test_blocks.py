@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.box import REACH, Box
-from sfumato.budget import Caps
-from sfumato.curator import blocks as work
-from sfumato.curator.blocks import BlockPlan, block_centers
-from sfumato.curator.curator import Curator
-from sfumato.curator.noise import NoNoise
-from sfumato.engines.array import ArrayRows
+from sfumato._accounting.budget import Caps
+from sfumato._core.curator import Curator
+from sfumato._core.releases import sample_aggregate as work
+from sfumato._core.releases.sample_aggregate import BlockPlan, block_centers
+from sfumato._core.sampling.source import NoNoise
+from sfumato._lattice.box import REACH, Box
+from sfumato.engines._memory import ArrayRows
 from tests.laws.harness import BOX, blobs
 
 ROWS = blobs(500)

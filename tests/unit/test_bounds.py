@@ -13,12 +13,12 @@ import pytest
 
 import sfumato
 from sfumato import Box, Curator, Overspent, PrivateKMeans, estimate_bounds
-from sfumato.bounds import DEFAULT, SLICE, buy_bounds
-from sfumato.budget import Caps, Ledger
-from sfumato.curator.bounds import Survey
-from sfumato.curator.noise import NoNoise, ReplayedNoise
-from sfumato.curator.rulers import MISSING, MOST_SLICES, HalfOctaves, Slices
-from sfumato.engines.array import ArrayRows
+from sfumato._accounting.budget import Caps, Ledger
+from sfumato._core.queries.histograms import MISSING, MOST_SLICES, HalfOctaves, Slices
+from sfumato._core.releases.histograms import Survey
+from sfumato._core.sampling.source import NoNoise, ReplayedNoise
+from sfumato._private_bounds.estimate import DEFAULT, SLICE, buy_bounds
+from sfumato.engines._memory import ArrayRows
 from sfumato.methods import DPLloyd
 
 F = Fraction
@@ -342,7 +342,7 @@ class Unread:
     ],
 )
 def test_what_can_be_refused_is_refused_before_the_bounds_are_bought(settings, monkeypatch):
-    monkeypatch.setattr("sfumato.opening.rows_of", lambda *_, **__: Unread())
+    monkeypatch.setattr("sfumato._private_kmeans.rows_of", lambda *_, **__: Unread())
     fitted = model().set_params(**settings)
     with pytest.raises((ValueError, TypeError)):
         fitted.fit(X)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.box import REACH, Box
+from sfumato._lattice.box import REACH, Box
 
 any_float = st.floats(allow_nan=True, allow_infinity=True)
 row_lists = st.lists(st.tuples(any_float, any_float), max_size=12)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from sfumato.budget import Caps, Entry, Ledger, Overspent, Share
+from sfumato._accounting.budget import Caps, Entry, Ledger, Overspent, Share
 
 F = Fraction
 positive = st.fractions(F(1, 10**6), 100)

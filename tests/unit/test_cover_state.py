@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.box import REACH
-from sfumato.curator.cover_questions import Grids
-from sfumato.curator.cover_state import Cover
-from sfumato.engines import kernels
-from sfumato.engines.kernels_cover import Net, near, pairs_of
+from sfumato._core.queries.max_cover import Grids
+from sfumato._core.releases.max_cover import Cover
+from sfumato._lattice.box import REACH
+from sfumato._lattice.kernels import dispatch as kernels
+from sfumato._lattice.kernels.cover import Net, near, pairs_of
 
 SMALL = {
     "line": Grids(1, (3000,), (2000,)),

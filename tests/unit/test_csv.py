@@ -11,10 +11,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sfumato.engines import delimited, records
-from sfumato.engines.checking import check_file
-from sfumato.engines.files import TableFile, layout_of, open_file
-from sfumato.engines.pieces import pieces_of
+from sfumato.cli._file_report import check_file
+from sfumato.engines._files import TableFile, layout_of, open_file
+from sfumato.engines._partitions import pieces_of
+from sfumato.engines.formats import _csv as delimited
+from sfumato.engines.formats import _records as records
 from tests.unit.grammar import ENDS, Wrong, generator, parsed, soup, table_text
 from tests.unit.tables import read
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.ndimage import maximum_filter
 
-from sfumato.synopsis import denoise
-from sfumato.synopsis.denoise import denoise_grid, denoise_leaves
+from sfumato._synopsis import denoise
+from sfumato._synopsis.denoise import denoise_grid, denoise_leaves
 
 
 def clump(per_axis, n_features=2, weight=3000.0, width=0.12):

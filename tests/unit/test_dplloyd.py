@@ -5,11 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.box import REACH
-from sfumato.curator.curator import Curator
+from sfumato._core.curator import Curator
+from sfumato._lattice.box import REACH
+from sfumato._synopsis.starts import sphere_packing
 from sfumato.methods import DPLloyd, Sukpisit, Task
-from sfumato.methods.dplloyd import RHO, choose_noise, noise_error, weights
-from sfumato.methods.starts import sphere_packing
+from sfumato.methods._dplloyd import RHO, choose_noise, noise_error, weights
 
 F = Fraction
 

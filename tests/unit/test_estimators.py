@@ -18,9 +18,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import sfumato
 from sfumato import Curator, Overspent, PrivateKMeans
-from sfumato.budget import Caps
-from sfumato.curator.noise import NoNoise, ReplayedNoise
-from sfumato.curator.questions import Grid
+from sfumato._accounting.budget import Caps
+from sfumato._core.queries.counts import Grid
+from sfumato._core.sampling.source import NoNoise, ReplayedNoise
 from sfumato.methods import NEEDS_DELTA, DPLloyd
 
 RNG = np.random.default_rng(0)
@@ -257,7 +257,7 @@ BAD_SETTINGS = [
 @pytest.mark.parametrize(("settings", "kind"), BAD_SETTINGS, ids=str)
 def test_bad_settings_are_refused_before_anything_is_read(settings, kind, monkeypatch):
     monkeypatch.setattr(
-        sfumato.engines.array.ArrayRows,
+        sfumato.engines._memory.ArrayRows,
         "fold",
         lambda *_: pytest.fail("a row was read"),
     )

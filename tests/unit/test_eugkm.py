@@ -9,12 +9,12 @@ from sklearn.cluster import KMeans
 
 import sfumato
 from sfumato import Curator, PrivateKMeans, nonprivate
-from sfumato.curator.noise import ReplayedNoise, SecureNoise
-from sfumato.curator.questions import MAX_NUMBERS
+from sfumato._core.queries.counts import MAX_NUMBERS
+from sfumato._core.sampling.source import ReplayedNoise, SecureNoise
+from sfumato._synopsis import Synopsis
 from sfumato.methods import DPLloyd, EUGkM, Hybrid, Task
-from sfumato.methods import eugkm as module
+from sfumato.methods import _eugkm as module
 from sfumato.methods.formulas import hybrid_threshold
-from sfumato.synopsis import Synopsis
 from tests.laws.harness import BOX, BUDGETS, blobs, curator_of, run
 from tests.laws.test_replay import NEIGHBOURS, check_replay
 

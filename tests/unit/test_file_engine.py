@@ -11,14 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.engines import file_engine, files, pieces, records
-from sfumato.engines.array import ArrayRows
-from sfumato.engines.file_engine import FileEngine
-from sfumato.engines.files import TableFile, in_memory_bytes, is_path, layout_of, open_file
-from sfumato.engines.parts import PartedRows
-from sfumato.engines.pieces import pieces_of
-from sfumato.engines.records import spans_of
-from sfumato.engines.storage import Stored, stored
+from sfumato.engines import _file_engine as file_engine
+from sfumato.engines import _files as files
+from sfumato.engines import _partitions as pieces
+from sfumato.engines._file_engine import FileEngine
+from sfumato.engines._files import TableFile, in_memory_bytes, is_path, layout_of, open_file
+from sfumato.engines._memory import ArrayRows
+from sfumato.engines._partitions import PartedRows, pieces_of
+from sfumato.engines.formats import _records as records
+from sfumato.engines.formats._records import spans_of
+from sfumato.engines.formats._storage import Stored, stored
 from tests.unit.cuts import write_csv, write_parquet
 from tests.unit.rows import BOX, VALUES, Totals, fold
 

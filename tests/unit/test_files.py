@@ -7,10 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-from sfumato.box import Box
-from sfumato.engines import delimited
-from sfumato.engines.checking import Place, check_file
-from sfumato.engines.files import TableFile, layout_of, open_file
+from sfumato._lattice.box import Box
+from sfumato.cli._file_report import Place, check_file
+from sfumato.engines._files import TableFile, layout_of, open_file
+from sfumato.engines.formats import _csv as delimited
 from tests.unit.tables import read
 
 

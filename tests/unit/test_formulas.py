@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from sfumato.methods.dplloyd import RHO
+from sfumato.methods._dplloyd import RHO
 from sfumato.methods.formulas import (
     dplloyd_mse,
     eug_cells,

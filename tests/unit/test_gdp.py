@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from sfumato.gdp import delta_of, epsilon_of, mu2_of, rho_of, root_above
-from sfumato.guarantee import Guarantee
+from sfumato._accounting.gaussian_dp import delta_of, epsilon_of, mu2_of, rho_of, root_above
+from sfumato._accounting.guarantee import Guarantee
 
 F = Fraction
 

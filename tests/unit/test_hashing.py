@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sfumato.box import REACH
-from sfumato.engines import kernels
+from sfumato._lattice.box import REACH
+from sfumato._lattice.kernels import dispatch as kernels
 
 lattices = st.integers(1, 9).flatmap(
     lambda d: arrays(

@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 import sfumato.engines
-from sfumato.engines import compiling, kernels, kernels_numba, kernels_numpy
+from sfumato._lattice.kernels import dispatch as kernels
+from sfumato._lattice.kernels import numba_loops as compiling
+from sfumato._lattice.kernels import numba_loops as kernels_numba
+from sfumato._lattice.kernels import numpy_loops as kernels_numpy
 
 
 def test_importing_the_kernels_does_not_import_numba():
-    code = "import sys, sfumato.engines.kernels; sys.exit('numba' in sys.modules)"
+    code = "import sys, sfumato._lattice.kernels.dispatch; sys.exit('numba' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -32,7 +35,7 @@ def test_without_numba_everything_works_in_numpy(monkeypatch):
     monkeypatch.setattr(kernels, "_numba", cache(kernels._numba.__wrapped__))
     monkeypatch.setattr(kernels, "_WORTH_LOADING", 0)
     monkeypatch.delattr(sfumato.engines, "kernels_numba")
-    monkeypatch.setitem(sys.modules, "sfumato.engines.kernels_numba", None)
+    monkeypatch.setitem(sys.modules, "sfumato._lattice.kernels.numba_loops", None)
     assert kernels._loops(np.zeros((1, 1), dtype=np.int16)) is kernels_numpy
     with pytest.raises(ImportError, match="fast"), kernels.use("numba"):
         pass

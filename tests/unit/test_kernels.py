@@ -7,8 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.box import REACH, Box
-from sfumato.engines import kernels, kernels_nearest_numba, kernels_numba, kernels_numpy
+from sfumato._lattice.box import REACH, Box
+from sfumato._lattice.kernels import dispatch as kernels
+from sfumato._lattice.kernels import numba_loops as kernels_nearest_numba
+from sfumato._lattice.kernels import numba_loops as kernels_numba
+from sfumato._lattice.kernels import numpy_loops as kernels_numpy
 
 BACKENDS = ["numpy", "numba"]
 KINDS = ["totals", "counts", "clipped", "farther", "grid_counts", "grid_totals"]

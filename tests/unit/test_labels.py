@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.engines.labels import NO_LABEL, key_of
+from sfumato.engines._labels import NO_LABEL, key_of
 
 ALIKE = {
     "7": [

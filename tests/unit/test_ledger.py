@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from sfumato import PrivateKMeans
-from sfumato.budget import Account, Caps, Entry, Ledger, Overspent, Share
-from sfumato.curator.bounds import Survey
-from sfumato.curator.curator import Curator
-from sfumato.curator.questions import Grid
-from sfumato.curator.rulers import HalfOctaves
+from sfumato._accounting.budget import Account, Caps, Entry, Ledger, Overspent, Share
+from sfumato._core.curator import Curator
+from sfumato._core.queries.counts import Grid
+from sfumato._core.queries.histograms import HalfOctaves
+from sfumato._core.releases.histograms import Survey
 from sfumato.methods import DPLloyd
 
 F = Fraction

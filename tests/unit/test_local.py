@@ -21,9 +21,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import sfumato
 from sfumato import NDLaplace, local_epsilon, mean_displacement
-from sfumato.budget import Caps, Share
-from sfumato.guarantee import Guarantee
-from sfumato.local_receipt import LocalReceipt
+from sfumato._accounting.budget import Caps, Share
+from sfumato._accounting.guarantee import Guarantee
+from sfumato._accounting.receipt import LocalReceipt
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(300, 2))
@@ -252,7 +252,7 @@ def test_bad_rows_are_refused_without_an_echo(rows, error, said, monkeypatch):
     def no_noise(*_):
         raise AssertionError("something was drawn")
 
-    monkeypatch.setattr("sfumato.curator.noise.SecureNoise.ball", no_noise)
+    monkeypatch.setattr("sfumato._core.sampling.source.SecureNoise.ball", no_noise)
     with pytest.raises(error, match=said) as caught:
         fitted.transform(rows)
     assert "73.2" not in str(caught.value)

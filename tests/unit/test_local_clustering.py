@@ -12,11 +12,11 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from sfumato import LocalClustering, NDLaplace
-from sfumato.curator.noise import ReplayedNoise
+from sfumato._core.sampling.source import ReplayedNoise
 from sfumato.evaluate import center_error
-from sfumato.local_mechanisms import LaplaceMechanism
-from sfumato.planar import PlanarLaplace
-from sfumato.reports import noise_widths, sampled, without_noise
+from sfumato.local._clustering import noise_widths, sampled, without_noise
+from sfumato.local._mechanisms import LaplaceMechanism
+from sfumato.local._ndlaplace import PlanarLaplace
 
 X, Y = make_blobs(600, 2, centers=4, cluster_std=0.6, random_state=0)
 BOUNDS = (-12, 12)
@@ -185,8 +185,8 @@ def test_widths_of_the_noise_follow_units_and_truncation():
 
 def replayed(rows, epsilon, key):
     """Reports whose noise comes out the same in every test run."""
-    from sfumato.box import Box
-    from sfumato.curator.randomizer import Randomizer
+    from sfumato._core.local.randomizer import Randomizer
+    from sfumato._lattice.box import Box
 
     mechanism = NDLaplace(epsilon, bounds=BOUNDS).fit(rows)
     door = Randomizer(Box.of(BOUNDS, rows.shape[1]), units="data", noise=ReplayedNoise(key))

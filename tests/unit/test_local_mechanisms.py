@@ -11,12 +11,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from sfumato import mean_displacement
-from sfumato.areas import perturbation_area
-from sfumato.box import REACH, Box
-from sfumato.curator.local_lattice import LocalLattice
-from sfumato.curator.local_laws import LOCAL_LAWS
-from sfumato.curator.randomizer import Randomizer
-from sfumato.local_mechanisms import (
+from sfumato._core.local.lattice import LocalLattice
+from sfumato._core.local.ndlaplace import LOCAL_LAWS
+from sfumato._core.local.randomizer import Randomizer
+from sfumato._lattice.box import REACH, Box
+from sfumato.local import (
     Duchi,
     Harmony,
     HybridMechanism,
@@ -27,7 +26,8 @@ from sfumato.local_mechanisms import (
     SquareWave,
     Staircase,
 )
-from sfumato.planar import MAX_PRIOR
+from sfumato.local._ndlaplace import MAX_PRIOR
+from sfumato.plots import perturbation_area
 
 MECHANISMS = [
     LaplaceMechanism,

@@ -7,20 +7,27 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sfumato.box import REACH
-from sfumato.curator.coins import (
+from sfumato._core.local.ldp import (
+    DuchiLaw,
+    LaplaceLaw,
+    PieceLaw,
+    StaircaseLaw,
+    agreement,
+    leading,
+    sampled_columns,
+    single_chance,
+)
+from sfumato._core.local.one_column import SWITCH, Mixture, TwoPoint, Window
+from sfumato._core.sampling.bernoulli import (
     coins,
     divide_at_random,
     exp_below,
     leaning_signs,
     subsets,
 )
-from sfumato.curator.local_mixture import SWITCH, Mixture
-from sfumato.curator.local_noise import LaplaceLaw, StaircaseLaw, single_chance
-from sfumato.curator.local_pieces import TwoPoint, Window
-from sfumato.curator.local_rows import DuchiLaw, PieceLaw, agreement, leading, sampled_columns
-from sfumato.curator.noise import NoNoise, ReplayedNoise
-from sfumato.curator.stream import Stream
+from sfumato._core.sampling.source import NoNoise, ReplayedNoise
+from sfumato._core.sampling.stream import Stream
+from sfumato._lattice.box import REACH
 from tests.unit.local_chances import (
     at_most,
     duchi_chances,

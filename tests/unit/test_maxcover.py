@@ -8,10 +8,10 @@ import pytest
 
 import sfumato
 from sfumato import Curator, PrivateKMeans
-from sfumato.box import REACH
-from sfumato.curator.noise import NoNoise, ReplayedNoise
+from sfumato._core.sampling.source import NoNoise, ReplayedNoise
+from sfumato._lattice.box import REACH
 from sfumato.methods import MaxCover, NeedsDelta, Task
-from sfumato.methods.maxcover import GOLDEN, projection_of
+from sfumato.methods._max_cover import GOLDEN, projection_of
 
 F = Fraction
 

@@ -6,9 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.curator import noise, samplers
-from sfumato.curator.noise import SecureNoise, cube_slack, gaussian_slack, laplace_slack
-from sfumato.curator.stream import Stream
+from sfumato._core.sampling import additive as samplers
+from sfumato._core.sampling import source as noise
+from sfumato._core.sampling.source import SecureNoise, cube_slack, gaussian_slack, laplace_slack
+from sfumato._core.sampling.stream import Stream
 
 
 def key(number):

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.parameters import check_delta, check_epsilon, check_whole
+from sfumato._base.validation import check_delta, check_epsilon, check_whole
 
 
 @pytest.mark.parametrize(

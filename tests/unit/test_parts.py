@@ -15,23 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from sfumato.box import Box
-from sfumato.budget import Caps
-from sfumato.curator.curator import Curator
-from sfumato.curator.questions import Nearest
-from sfumato.engines import parts, tasks
-from sfumato.engines.array import ArrayRows
-from sfumato.engines.parts import (
-    Fold,
-    PartedRows,
-    Partial,
-    PartitionsMissing,
-    Pick,
-    Tally,
-    merge,
-)
-from sfumato.engines.progress import watch
-from sfumato.engines.working import allowed_threads, as_done, one_blas_thread, share
+from sfumato._accounting.budget import Caps
+from sfumato._core.curator import Curator
+from sfumato._core.queries.counts import Nearest
+from sfumato._lattice.box import Box
+from sfumato.engines import _partitions as parts
+from sfumato.engines import _rows as tasks
+from sfumato.engines._memory import ArrayRows
+from sfumato.engines._partitions import PartedRows, PartitionsMissing, Tally
+from sfumato.engines._progress import watch
+from sfumato.engines._rows import Fold, Partial, Pick, merge
+from sfumato.engines._threads import allowed_threads, as_done, one_blas_thread, share
 from tests.unit.cuts import cuts
 from tests.unit.recorded import blobs, every_task
 from tests.unit.rows import BOX, NAN, VALUES, Totals, fold, uniform
@@ -324,7 +318,7 @@ def threads():
     return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
 """
 HELD = """
-from sfumato.engines.working import one_blas_thread
+from sfumato.engines._threads import one_blas_thread
 
 with one_blas_thread():
     assert threads() <= {1}
@@ -418,10 +412,12 @@ def test_a_worker_that_runs_every_task_loads_neither_noise_nor_budget(d):
         else:
             np.testing.assert_array_equal(result.rows, expected.rows)
     forbidden = (
-        "sfumato.curator.noise", "sfumato.curator.samplers", "sfumato.curator.stream",
-        "sfumato.curator.mechanisms", "sfumato.curator.vault", "sfumato.curator.curator",
-        "sfumato.budget", "sfumato.receipt", "sfumato.methods", "sfumato.estimators",
+        "sfumato._core.sampling.source", "sfumato._core.sampling.additive",
+        "sfumato._core.sampling.stream",
+        "sfumato._core.mechanisms", "sfumato._core.vault", "sfumato._core.curator",
+        "sfumato._accounting.budget", "sfumato._accounting.receipt",
+        "sfumato.methods", "sfumato._private_kmeans",
         "cryptography", "sklearn",
     )  # fmt: skip
     assert not [name for name in modules if name.startswith(forbidden)]
-    assert {"sfumato.curator.questions", "sfumato.curator.rulers"} <= set(modules)
+    assert {"sfumato._core.queries.counts", "sfumato._core.queries.histograms"} <= set(modules)

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 import sfumato
-from sfumato import planner
-from sfumato.curator.curator import Curator
-from sfumato.engines.array import ArrayRows
-from sfumato.estimators import PrivateKMeans
+from sfumato import _planning as planner
+from sfumato._core.curator import Curator
+from sfumato._planning import PREDICTIONS, Outlook, plan
+from sfumato._private_kmeans import PrivateKMeans
+from sfumato.engines._memory import ArrayRows
 from sfumato.methods import METHODS, NEEDS_DELTA
-from sfumato.methods.dplloyd import noise_error
-from sfumato.planner import plan
-from sfumato.predictions import PREDICTIONS, Outlook
+from sfumato.methods._dplloyd import noise_error
 
 close = pytest.approx
 USUAL = {"n": 100_000, "d": 6, "k": 5, "epsilon": 1.0}

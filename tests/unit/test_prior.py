@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from sfumato.synopsis import prior
-from sfumato.synopsis.prior import counts_behind, values_behind, values_between
+from sfumato._synopsis import denoise as prior
+from sfumato._synopsis.denoise import counts_behind, values_behind, values_between
 
 
 def error(found, truth):

@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
-from sfumato.synopsis.merge import merge
-from sfumato.synopsis.radii import radii_of
-from sfumato.synopsis.shrink import shortened, towards_each_other, towards_zero
+from sfumato.methods._auto.refine import (
+    merge,
+    radii_of,
+    shortened,
+    towards_each_other,
+    towards_zero,
+)
 
 RNG = np.random.default_rng(0)
 

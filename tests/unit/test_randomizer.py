@@ -6,12 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.box import REACH, Box
-from sfumato.curator import local_laws
-from sfumato.curator.local_lattice import LocalLattice
-from sfumato.curator.local_laws import NDLaplaceLaw
-from sfumato.curator.noise import NoNoise, ReplayedNoise
-from sfumato.curator.randomizer import Randomizer
+from sfumato._core.local import ndlaplace as local_laws
+from sfumato._core.local.lattice import LocalLattice
+from sfumato._core.local.ndlaplace import NDLaplaceLaw
+from sfumato._core.local.randomizer import Randomizer
+from sfumato._core.sampling.source import NoNoise, ReplayedNoise
+from sfumato._lattice.box import REACH, Box
 
 BOX = Box((0.0, -10.0), (1.0, 10.0))
 RNG = np.random.default_rng(0)

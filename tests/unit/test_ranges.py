@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sfumato.box import Box
-from sfumato.ranges import Span, legal, locate, trim
+from sfumato._lattice.box import Box
+from sfumato._private_bounds.trim import Span, legal, locate, trim
 
 MAX = sys.float_info.max
 

@@ -11,9 +11,12 @@ import mpmath
 import numpy as np
 import pytest
 
-from sfumato.curator import coins, samplers, select, select_classes
-from sfumato.curator.settle import uniform_below
-from sfumato.curator.stream import Stream
+from sfumato._core.sampling import additive as samplers
+from sfumato._core.sampling import bernoulli as coins
+from sfumato._core.sampling import choice as select
+from sfumato._core.sampling import choice as select_classes
+from sfumato._core.sampling.exact import uniform_below
+from sfumato._core.sampling.stream import Stream
 from tests.unit.prepared import ALL, FIRST, KEYS, Prepared, as_fraction, real, start_of, uniform
 from tests.unit.test_select_settle import Placed
 from tests.unit.test_settle import key

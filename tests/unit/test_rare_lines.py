@@ -11,9 +11,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from sfumato.curator import rounded, samplers
-from sfumato.curator.bodies import Body
-from sfumato.curator.stream import Stream
+from sfumato._core.sampling import additive as samplers
+from sfumato._core.sampling import joint as rounded
+from sfumato._core.sampling.joint import Body
+from sfumato._core.sampling.stream import Stream
 from tests.unit.prepared import ALL, FIRST, KEYS, Prepared, as_fraction, middles, nearest, real
 from tests.unit.test_rounded_settle import brute
 from tests.unit.test_select_settle import Placed

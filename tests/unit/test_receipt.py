@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from sfumato import NDLaplace, PrivateKMeans
-from sfumato.budget import Caps, Entry, Ledger, Share
-from sfumato.gdp import mu2_of
-from sfumato.guarantee import finite_precision_delta, rho_of_accounts, shown_above
-from sfumato.local_mechanisms import Piecewise
-from sfumato.local_receipt import LocalReceipt
+from sfumato._accounting.budget import Caps, Entry, Ledger, Share
+from sfumato._accounting.gaussian_dp import mu2_of
+from sfumato._accounting.guarantee import finite_precision_delta, rho_of_accounts, shown_above
+from sfumato._accounting.receipt import LocalReceipt, Receipt
+from sfumato.local._mechanisms import Piecewise
 from sfumato.methods import Auto, Task
-from sfumato.receipt import Receipt
 
 F = Fraction
 TINY = F(1, 10**6)

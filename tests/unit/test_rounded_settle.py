@@ -7,12 +7,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from sfumato.budget import Share
-from sfumato.curator import noise, rounded
-from sfumato.curator.bodies import Body
-from sfumato.curator.mechanisms import Ball, Cylinder, Lines
-from sfumato.curator.questions import Sensitivity
-from sfumato.curator.stream import Stream
+from sfumato._accounting.budget import Share
+from sfumato._core.mechanisms import Ball, Cylinder, Lines
+from sfumato._core.queries.counts import Sensitivity
+from sfumato._core.sampling import joint as rounded
+from sfumato._core.sampling import source as noise
+from sfumato._core.sampling.joint import Body
+from sfumato._core.sampling.stream import Stream
 from tests.unit.test_settle import Deep, Rigged, key
 
 STREAMS = pytest.mark.parametrize("kind", [Stream, Rigged, Deep])

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.curator.noise import NoNoise, ReplayedNoise, SecureNoise, selection_slack
-from sfumato.curator.select import (
+from sfumato._core.sampling.choice import (
     exponential,
     log_probabilities,
     permute_and_flip,
     selection_rate,
 )
+from sfumato._core.sampling.source import NoNoise, ReplayedNoise, SecureNoise, selection_slack
 
 ALPHA = 1e-9
 LAWS = {"exponential": exponential, "permute_and_flip": permute_and_flip}

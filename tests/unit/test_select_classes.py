@@ -8,8 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from sfumato.curator.select_classes import choose_class
-from sfumato.curator.stream import Stream
+from sfumato._core.sampling.choice import choose_class
+from sfumato._core.sampling.stream import Stream
 from tests.unit.test_select_settle import NEAR, Placed, key
 
 F = Fraction

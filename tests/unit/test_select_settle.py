@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.curator.select import _gaps, choose, cumulative, flip
-from sfumato.curator.stream import Stream
+from sfumato._core.sampling.choice import _gaps, choose, cumulative, flip
+from sfumato._core.sampling.stream import Stream
 
 
 def key(number):

@@ -8,9 +8,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from sfumato.curator import samplers
-from sfumato.curator.settle import exp_fixed, settle, uniform_below
-from sfumato.curator.stream import Stream
+from sfumato._core.sampling import additive as samplers
+from sfumato._core.sampling.exact import exp_fixed, settle, uniform_below
+from sfumato._core.sampling.stream import Stream
 
 
 def key(number):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sfumato.curator.rulers import HalfOctaves
-from sfumato.sizes import reach, tail
+from sfumato._core.queries.histograms import HalfOctaves
+from sfumato._private_bounds.log_histogram import reach, tail
 
 BINS = HalfOctaves(1)
 ONES = BINS.zero + 2045

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from sfumato.box import REACH, Box
-from sfumato.engines.array import ArrayRows
-from sfumato.engines.sources import Blocks
+from sfumato._lattice.box import REACH, Box
+from sfumato.engines._frames import Blocks
+from sfumato.engines._memory import ArrayRows
 from tests.unit.rows import BOX, EXPECTED, NAN, VALUES, blocks_of, fold, rows_in, uniform
 
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from sfumato.curator.noise import NoNoise, ReplayedNoise, SecureNoise
-from sfumato.curator.stream import Stream
+from sfumato._core.sampling.source import NoNoise, ReplayedNoise, SecureNoise
+from sfumato._core.sampling.stream import Stream
 
 KEY = bytes(range(32))
 
 FORKS = """
 import os, sys
-from sfumato.curator.noise import SecureNoise
+from sfumato._core.sampling.source import SecureNoise
 noise = SecureNoise()
 noise.stream().words(2)
 for _ in range(50):
@@ -34,7 +34,7 @@ for _ in range(50):
 
 FORKED_STREAM = """
 import os
-from sfumato.curator.stream import Stream
+from sfumato._core.sampling.stream import Stream
 stream = Stream()
 if os.fork() == 0:
     for read in (lambda: stream.words(1), lambda: stream.uniforms(1), lambda: stream.coins(1)):

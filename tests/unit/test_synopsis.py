@@ -7,10 +7,10 @@ import pytest
 
 import sfumato
 from sfumato import Box, Curator, Synopsis
-from sfumato.budget import Caps
-from sfumato.curator.noise import NoNoise
-from sfumato.curator.questions import Grid
-from sfumato.synopsis.cells import GridCells, LooseCells
+from sfumato._accounting.budget import Caps
+from sfumato._core.queries.counts import Grid
+from sfumato._core.sampling.source import NoNoise
+from sfumato._synopsis.cells import GridCells, LooseCells
 
 BOX = Box((0.0, -3.0), (1.0, 3.0))
 CENTERS = np.array([[0.2, -2.0], [0.5, 2.0], [0.8, -1.0]])

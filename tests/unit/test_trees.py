@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.box import REACH
-from sfumato.budget import Caps, Overspent, Share
-from sfumato.curator.curator import Curator
-from sfumato.curator.growth import MOST_PASSES
-from sfumato.curator.noise import NoNoise, ReplayedNoise
-from sfumato.curator.splits import DEEPEST, LOG_2, PER_PATH, Splits
-from sfumato.curator.tree_questions import Domain
-from sfumato.engines import kernels
-from sfumato.engines.array import ArrayRows
-from sfumato.engines.kernels_tree import add_branches, count_branches
+from sfumato._accounting.budget import Caps, Overspent, Share
+from sfumato._core.curator import Curator
+from sfumato._core.queries.privtree import Domain
+from sfumato._core.releases.privtree import DEEPEST, LOG_2, MOST_PASSES, PER_PATH, Splits
+from sfumato._core.sampling.source import NoNoise, ReplayedNoise
+from sfumato._lattice.box import REACH
+from sfumato._lattice.kernels import dispatch as kernels
+from sfumato._lattice.kernels.tree import add_branches, count_branches
+from sfumato.engines._memory import ArrayRows
 
 F = Fraction
 BACKENDS = ["numpy", "numba"]
@@ -93,7 +92,7 @@ def test_without_noise_it_is_the_definition(backend, boxes, data, d):
     epsilon = F(data.draw(st.sampled_from([1, 3, 10])))
     decay = Splits.fitting(Share("pure", epsilon), 1).decay
     with pytest.MonkeyPatch.context() as patch, kernels.use(backend):
-        patch.setattr("sfumato.curator.growth._BOXES", boxes)
+        patch.setattr("sfumato._core.releases.privtree._BOXES", boxes)
         tree = grown(curator_of(np.array(rows, dtype=float)), Domain(lower, upper), epsilon)
     inside = np.clip(rows, lower, upper).tolist()
     assert as_set(tree) == set(slow_leaves(inside, lower, upper, decay))
@@ -147,8 +146,8 @@ def test_neither_order_nor_cuts_nor_backend_nor_memory_show(backend, boxes, monk
     with kernels.use("numpy"):
         whole = grown(curator_of(rows, ReplayedNoise(3)))
     assert len(whole) > 100
-    monkeypatch.setattr("sfumato.curator.growth._BOXES", boxes)
-    monkeypatch.setattr("sfumato.curator.growth._CORNERS", 100 * boxes)
+    monkeypatch.setattr("sfumato._core.releases.privtree._BOXES", boxes)
+    monkeypatch.setattr("sfumato._core.releases.privtree._CORNERS", 100 * boxes)
     shuffled = np.random.default_rng(1).permutation(rows)
     with kernels.use(backend):
         same(whole, grown(curator_of(Pieces(shuffled, [0, 1, 700, 701]), ReplayedNoise(3))))
@@ -180,8 +179,8 @@ class Stubborn(Curator):
         super().__init__(*args, **settings)
         self.rule = rule
 
-    def _splits(self, law, biased):
-        return self.rule(len(biased))
+    def _draw(self, law, exact):
+        return self.rule(len(exact))
 
 
 def deep(n):
@@ -202,7 +201,7 @@ def middling(n):
 @pytest.mark.parametrize("rule", [deep, bushy, middling])
 @pytest.mark.parametrize("boxes", [2**6, 2**18])
 def test_eight_passes_are_enough_for_any_tree(rule, boxes, monkeypatch):
-    monkeypatch.setattr("sfumato.curator.growth._BOXES", boxes)
+    monkeypatch.setattr("sfumato._core.releases.privtree._BOXES", boxes)
     rows = Pieces(np.zeros((1, 5)), [])
     rows.n_features, rows._pieces = 5, [ArrayRows(np.zeros((1, 5)))]
     curator = Stubborn(rows, bounds=(-1, 1), epsilon=2.0, noise=NoNoise(), rule=rule)

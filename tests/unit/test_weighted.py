@@ -4,13 +4,20 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from sfumato.box import REACH
-from sfumato.methods.starts import sphere_packings
-from sfumato.synopsis import cells as cells_module
-from sfumato.synopsis.cells import GridCells, LooseCells, cut
-from sfumato.synopsis.mass import Mass, coarser, finer, whole
-from sfumato.synopsis.solve import Solver, lloyd, totals
-from sfumato.synopsis.swaps import best_swaps
+from sfumato._lattice.box import REACH
+from sfumato._synopsis import cells as cells_module
+from sfumato._synopsis.cells import GridCells, LooseCells, cut
+from sfumato._synopsis.signed_kmeans import (
+    Mass,
+    Solver,
+    best_swaps,
+    coarser,
+    finer,
+    lloyd,
+    totals,
+    whole,
+)
+from sfumato._synopsis.starts import sphere_packings
 
 RNG = np.random.default_rng(0)
 
@@ -107,7 +114,7 @@ def test_totals_do_not_depend_on_blocks(n_features, monkeypatch):
     centers = RNG.uniform(-1, 1, (3, 4, n_features))
     mass = mass_of(points, weights)
     once = totals(mass, centers)
-    monkeypatch.setattr("sfumato.synopsis.solve.BLOCK", 100)
+    monkeypatch.setattr("sfumato._synopsis.signed_kmeans.BLOCK", 100)
     np.testing.assert_allclose(totals(mass, centers), once, atol=1e-9)
     own = ((points[:, None] - centers[1][None]) ** 2).sum(axis=2).argmin(axis=1)
     for j in range(4):

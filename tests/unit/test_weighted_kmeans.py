@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from sfumato.synopsis import lloyd, weighted
-from sfumato.synopsis.distances import lift, nearest
-from sfumato.synopsis.lloyd import Weighted, assign, move, settle
-from sfumato.synopsis.weighted import weighted_kmeans
+from sfumato._synopsis import kmeans as lloyd
+from sfumato._synopsis import kmeans as weighted
+from sfumato._synopsis.kmeans import Weighted, assign, lift, move, nearest, settle, weighted_kmeans
 
 RNG = np.random.default_rng(0)
 

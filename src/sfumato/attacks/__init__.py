@@ -6,10 +6,17 @@ numbers may be published about data that must stay private, and no attack proves
 that resists these may fall to a better one. What a guarantee bounds is on the receipt.
 """
 
-from sfumato.attacks.forest import forest_factory
-from sfumato.attacks.outputs import Factory
-from sfumato.attacks.ratio import likelihood_ratio_attack
-from sfumato.attacks.reconstruction import (
+from __future__ import annotations
+
+from sfumato.attacks._membership import (
+    Factory,
+    Membership,
+    clopper_pearson,
+    forest_factory,
+    likelihood_ratio_attack,
+    shadow_attack,
+)
+from sfumato.attacks._reconstruction import (
     Prior,
     Reconstruction,
     estimates,
@@ -17,8 +24,6 @@ from sfumato.attacks.reconstruction import (
     reconstruction_attack,
     uniform_prior,
 )
-from sfumato.attacks.shadow import shadow_attack
-from sfumato.attacks.trials import Membership, clopper_pearson
 
 __all__ = [
     "Factory",

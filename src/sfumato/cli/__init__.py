@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli import options as o
-from sfumato.cli.running import Commands
+from sfumato.cli import _options as o
+from sfumato.cli._app import Commands
 
 app = typer.Typer(
     cls=Commands,
@@ -44,7 +44,7 @@ def main(
 @app.command()
 def demo(as_json: o.Json = False) -> None:
     """Cluster invented people, to see what it is like. Needs no data."""
-    from sfumato.cli.demo import run
+    from sfumato.cli._demo import run
 
     run(as_json=as_json)
 
@@ -60,8 +60,8 @@ def check(
     as_json: o.Json = False,
 ) -> None:
     """Say what is wrong with a file. Exact numbers, for its owner: no privacy, no charge."""
-    from sfumato.cli.check import run
-    from sfumato.cli.columns import Reading
+    from sfumato.cli._inputs import Reading
+    from sfumato.cli._inspect import run
 
     raise typer.Exit(
         run(
@@ -99,9 +99,8 @@ def fit(  # noqa: PLR0913  (a command line is its signature)
     as_json: o.Json = False,
 ) -> None:
     """Find private centres of the rows of files. Writes a model with its receipt."""
-    from sfumato.cli.columns import Reading
-    from sfumato.cli.engine import Where
-    from sfumato.cli.fit import Request, run
+    from sfumato.cli._fit import Request, run
+    from sfumato.cli._inputs import Reading, Where
 
     request = Request(
         data=tuple(data),
@@ -138,8 +137,9 @@ def bounds(  # noqa: PLR0913  (a command line is its signature)
     as_json: o.Json = False,
 ) -> None:
     """Buy bounds of the columns of a file, where none are known. Costs ε, beside that of a fit."""
-    from sfumato.cli.columns import Reading
-    from sfumato.cli.private_bounds import Request, run
+    from sfumato.cli._inputs import Reading
+    from sfumato.cli._plan import Request
+    from sfumato.cli._plan import run_private_bounds as run
 
     request = Request(
         data=data,
@@ -173,8 +173,8 @@ def perturb(  # noqa: PLR0913  (a command line is its signature)
     as_json: o.Json = False,
 ) -> None:
     """Perturb each row on its own with nD-Laplace noise, so that near points look alike."""
-    from sfumato.cli.columns import Reading
-    from sfumato.cli.perturb import Request, run
+    from sfumato.cli._inputs import Reading
+    from sfumato.cli._rewrite import Request, run
 
     request = Request(
         data=data,
@@ -205,8 +205,8 @@ def predict(
     as_json: o.Json = False,
 ) -> None:
     """Label every row of a file with its nearest centre. Rows that you bring stay yours."""
-    from sfumato.cli.columns import Reading
-    from sfumato.cli.predict import run
+    from sfumato.cli._fit import run_predict as run
+    from sfumato.cli._inputs import Reading
 
     run(model, data, output, reading=Reading(columns, header, sep), as_json=as_json)
 
@@ -223,7 +223,7 @@ def plan(
     as_json: o.Json = False,
 ) -> None:
     """Predict the error, memory and passes of every method. Needs no data, costs no privacy."""
-    from sfumato.cli.plan import run
+    from sfumato.cli._plan import run
 
     run(
         n=n,

@@ -1,15 +1,15 @@
 """Clustering methods by name. A new method is one file and one line here."""
 
-from sfumato.methods.auto import Auto
-from sfumato.methods.balcan import Balcan
-from sfumato.methods.base import Centers, Method, NeedsDelta, Task
-from sfumato.methods.dplloyd import DPLloyd
-from sfumato.methods.eugkm import EUGkM
-from sfumato.methods.gkm import GkM, GkM3K
-from sfumato.methods.hybrid import Hybrid
-from sfumato.methods.maxcover import MaxCover
-from sfumato.methods.pgkm import PGkM
-from sfumato.methods.sukpisit import Sukpisit
+from __future__ import annotations
+
+from sfumato.methods._auto import Auto
+from sfumato.methods._balcan import Balcan
+from sfumato.methods._base import Centers, Method, NeedsDelta, Task
+from sfumato.methods._dplloyd import DPLloyd, Sukpisit
+from sfumato.methods._eugkm import EUGkM, Hybrid
+from sfumato.methods._gkm import GkM, GkM3K
+from sfumato.methods._max_cover import MaxCover
+from sfumato.methods._pgkm import PGkM
 
 METHODS: dict[str, type[Method]] = {
     "auto": Auto,

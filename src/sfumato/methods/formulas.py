@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from sfumato.methods.dplloyd import RHO
+from sfumato.methods._dplloyd import RHO
 
 THETA = 10.0
 """Eq. 4's constant: what a cell's noise weighs against its width."""

@@ -1,0 +1,314 @@
+"""Privacy budget: the accounts that shares are drawn on, and the ledger of one dataset.
+
+A ledger of total (ε, δ) grants accounts; an account has one cap per currency, fixed before its
+first answer and never moved, because re-dividing a budget after Gaussian answers were seen would
+make the true δ larger than the stated one. Only a ledger charges, and only accounts that it has
+granted and that are still open: shares and accounts themselves are no more than a claim.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal, NoReturn
+
+from sfumato._accounting.gaussian_dp import mu2_of
+
+if TYPE_CHECKING:
+    pass
+
+Kind = Literal["pure", "gdp", "approximate"]
+
+ZERO = Fraction(0)
+
+
+def check_exact(*amounts: object) -> None:
+    """Refuse floats: one NaN would pass every comparison with a cap."""
+    for amount in amounts:
+        if type(amount) not in (int, Fraction):
+            raise TypeError(
+                f"budget is counted in Fractions such as Fraction(1, 10), got {amount!r}"
+            )
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of an account: an amount of ε ("pure"), of μ² ("gdp") or (ε, δ) ("approximate")."""
+
+    kind: Kind
+    amount: Fraction
+    delta: Fraction = ZERO
+    account: Account | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if type(self.kind) is not str:
+            raise TypeError(f"the kind of a share is a word such as 'pure', got {self.kind!r}")
+        check_exact(self.amount, self.delta)
+
+    def split(self, *weights: float | Fraction) -> tuple[Share, ...]:
+        """Divide into parts proportional to `weights`; the parts sum exactly to the whole."""
+        if not weights or not all(0 < w < float("inf") for w in weights):
+            raise ValueError(f"weights must be positive numbers, got {weights}")
+        exact = [Fraction(w) for w in weights]
+        total = sum(exact)
+        return tuple(
+            replace(self, amount=self.amount * w / total, delta=self.delta * w / total)
+            for w in exact
+        )
+
+    def evenly(self, n: int) -> tuple[Share, ...]:
+        """Divide into `n` equal parts."""
+        return self.split(*[1] * n)
+
+
+@dataclass(frozen=True)
+class Caps:
+    """What one fit may spend in each currency, decided before a row is read."""
+
+    pure: Fraction = ZERO
+    gaussian: tuple[Fraction, Fraction] = (ZERO, ZERO)
+    approximate: tuple[Fraction, Fraction] = (ZERO, ZERO)
+
+    def __post_init__(self) -> None:
+        pairs = (self.gaussian, self.approximate)
+        # A list could grow after it was granted.
+        if any(type(pair) is not tuple or len(pair) != 2 for pair in pairs):
+            raise TypeError("caps of Gaussian and of plain charges are tuples (ε, δ)")
+        amounts = (self.pure, *self.gaussian, *self.approximate)
+        check_exact(*amounts)
+        if min(amounts) < 0 or max(self.gaussian[1], self.approximate[1]) >= 1:
+            raise ValueError("caps must not be negative, and every δ must lie below 1")
+        if (self.gaussian[0] > 0) != (self.gaussian[1] > 0):
+            raise ValueError("Gaussian noise needs both an ε and a δ above 0")
+
+    @property
+    def epsilon(self) -> Fraction:
+        """ε of all currencies together."""
+        return self.pure + self.gaussian[0] + self.approximate[0]
+
+    @property
+    def delta(self) -> Fraction:
+        """δ of all currencies together."""
+        return self.gaussian[1] + self.approximate[1]
+
+    def of(self, kind: Kind) -> tuple[Fraction, Fraction]:
+        """(amount, δ) that may be charged in one currency."""
+        if kind == "pure":
+            return self.pure, ZERO
+        if kind == "gdp":
+            return (mu2_of(*self.gaussian) if self.gaussian[1] else ZERO), ZERO
+        if kind == "approximate":
+            return self.approximate
+        raise TypeError(f"a {kind!r} guarantee does not add to differential privacy of a dataset")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of an account: what was asked, what it cost, how it was noised."""
+
+    question: str
+    share: Share
+    law: str
+    scale: Fraction
+    noise: str
+    slack: float
+    released: bool = False
+
+
+class Overspent(RuntimeError):  # noqa: N818  (the name users catch)
+    """A question, or a fit, asked for more privacy budget than is left."""
+
+
+class Account:
+    """The budget of one fit, as granted by `Ledger.open`; the ledger alone charges it."""
+
+    # Without slots, a method of one account could be replaced by assignment.
+    __slots__ = ("_caps", "_entries", "_ledger", "_purpose")
+
+    _ledger: Ledger
+    _purpose: str
+    _caps: Caps
+    _entries: list[Entry]
+
+    def __init__(self, *_: object) -> None:
+        raise TypeError(
+            "an account cannot be made by hand: curator.reserve(purpose, caps) grants one, or "
+            "ledger.open(purpose, caps)"
+        )
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "an Account cannot be copied or pickled: the copy would spend the same budget twice"
+        )
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger that granted it."""
+        return self._ledger
+
+    @property
+    def purpose(self) -> str:
+        """What it was granted for."""
+        return self._purpose
+
+    @property
+    def caps(self) -> Caps:
+        """What it may be charged in each currency."""
+        return self._caps
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Everything charged so far, in order."""
+        return tuple(self._entries)
+
+    def spent(self, kind: Kind) -> tuple[Fraction, Fraction]:
+        """(amount, δ) charged so far in one currency."""
+        return _sum(self.entries, kind)
+
+    def rest(self, kind: Kind) -> Share:
+        """Everything that is left in one currency, as one share."""
+        amount, delta = (c - s for c, s in zip(self.caps.of(kind), self.spent(kind), strict=True))
+        return Share(kind, amount, delta, self)
+
+
+class Ledger:
+    """The budget of one dataset. Grants accounts until its total is used up; refunds nothing.
+
+    Guarantee: accounts compose by adding ε and adding δ. Inside an account pure ε adds, μ² adds,
+    and (ε, δ) adds, each under a cap fixed beforehand, whatever the order of the questions.
+    """
+
+    __slots__ = ("_accounts", "_lock", "_total")
+
+    durable = False
+
+    def __init__(self, epsilon: Fraction, delta: Fraction = ZERO) -> None:
+        check_exact(epsilon, delta)
+        if epsilon <= 0 or not 0 <= delta < 1:
+            raise ValueError(f"a ledger needs ε > 0 and 0 ≤ δ < 1, got ({epsilon}, {delta})")
+        self._total = (epsilon, delta)
+        self._lock = threading.RLock()
+        self._accounts: dict[Account, list[Entry]] = {}
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a Ledger cannot be copied or pickled: the copy would spend the same budget twice"
+        )
+
+    @property
+    def total(self) -> tuple[Fraction, Fraction]:
+        """(ε, δ) of all accounts that it will ever grant."""
+        return self._total
+
+    @property
+    def accounts(self) -> tuple[Account, ...]:
+        """Every account granted so far and not cancelled, in order."""
+        with self._lock:
+            return tuple(self._accounts)
+
+    @property
+    def spent(self) -> tuple[Fraction, Fraction]:
+        """(ε, δ) of all accounts granted so far, used up or not."""
+        caps = [a.caps for a in self.accounts]
+        return sum((c.epsilon for c in caps), ZERO), sum((c.delta for c in caps), ZERO)
+
+    @property
+    def left(self) -> tuple[Fraction, Fraction]:
+        """(ε, δ) that can still be granted."""
+        epsilon, delta = self.spent
+        return self.total[0] - epsilon, self.total[1] - delta
+
+    def open(self, purpose: str, caps: Caps) -> Account:
+        """Grant an account with these caps, or raise `Overspent`."""
+        if type(caps) is not Caps:
+            raise TypeError(f"an account is opened with Caps, got {type(caps).__name__}")
+        with self._lock:
+            asked, used = (caps.epsilon, caps.delta), self.spent
+            if any(u + a > t for u, a, t in zip(used, asked, self.total, strict=True)):
+                raise Overspent(_refusal(purpose, "(ε, δ)", self.total, used, asked))
+            account, entries = object.__new__(Account), list[Entry]()
+            account._ledger, account._purpose, account._caps = self, purpose, caps
+            account._entries = entries
+            self._accounts[account] = entries
+            return account
+
+    def cancel(self, account: Account) -> None:
+        """Close an account that was never charged, and take it back: no row was read for it."""
+        with self._lock:
+            kept = {a: e for a, e in self._accounts.items() if a is not account or e}
+            self._accounts = kept
+
+    def charge(self, account: Account, entries: Sequence[Entry]) -> range:
+        """Write charges to one account, all or none; raise `Overspent` where a cap is passed.
+
+        Returns the positions of the entries, for `record`.
+        """
+        new = tuple(entries)
+        with self._lock:
+            written = self._entries_of(account)
+            _check_claims(account, new)
+            for kind in {entry.share.kind for entry in new}:
+                _check_cap(account, kind, written, new)
+            written.extend(new)
+            return range(len(written) - len(new), len(written))
+
+    def record(self, account: Account, positions: range) -> None:
+        """Note that these charges led to a release. A charge without a release stays spent."""
+        with self._lock:
+            written = self._entries_of(account)
+            for i in positions:
+                written[i] = replace(written[i], released=True)
+
+    def _entries_of(self, account: Account) -> list[Entry]:
+        """What was charged to an account that is open; what only equals one is none."""
+        for granted, entries in self._accounts.items():
+            if granted is account:
+                return entries
+        raise ValueError(
+            "this account was cancelled, or this ledger never granted it: ask with a share of an "
+            "account that curator.reserve(purpose, caps) grants"
+        )
+
+
+def _sum(entries: Iterable[Entry], kind: Kind) -> tuple[Fraction, Fraction]:
+    """(amount, δ) of the entries in one currency."""
+    mine = [entry.share for entry in entries if entry.share.kind == kind]
+    return sum((s.amount for s in mine), ZERO), sum((s.delta for s in mine), ZERO)
+
+
+def _check_claims(account: Account, entries: Sequence[Entry]) -> None:
+    for entry in entries:
+        if type(entry) is not Entry or type(entry.share) is not Share:
+            raise TypeError("a charge is an Entry with a Share")
+        if entry.share.account is not account:
+            raise ValueError("the shares of one charge belong to the account that is charged")
+        if entry.share.amount <= 0 or entry.share.delta < 0:
+            raise ValueError("a question needs a share above 0")
+
+
+def _check_cap(account: Account, kind: Kind, old: Sequence[Entry], new: Sequence[Entry]) -> None:
+    cap, used, asked = account.caps.of(kind), _sum(old, kind), _sum(new, kind)
+    if any(u + a > c for u, a, c in zip(used, asked, cap, strict=True)):
+        unit = {"pure": "ε", "gdp": "μ²", "approximate": "(ε, δ)"}[kind]
+        what = ", ".join(entry.question for entry in new if entry.share.kind == kind)
+        raise Overspent(_refusal(f"{account.purpose}: {what}", unit, cap, used, asked))
+
+
+def _refusal(
+    purpose: str,
+    unit: str,
+    total: tuple[Fraction, Fraction],
+    used: tuple[Fraction, Fraction],
+    asked: tuple[Fraction, Fraction],
+) -> str:
+    def show(pair: Sequence[Fraction]) -> str:
+        numbers = [f"{float(x):.6g}" for x in pair]
+        return f"({', '.join(numbers)})" if unit == "(ε, δ)" else numbers[0]
+
+    left = [max(t - u, ZERO) for t, u in zip(total, used, strict=True)]
+    return (
+        f"{purpose}: the budget does not cover this. In {unit}: total {show(total)}, "
+        f"spent {show(used)}, asked {show(asked)}, largest affordable {show(left)}"
+    )

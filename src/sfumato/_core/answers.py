@@ -1,0 +1,62 @@
+"""What leaves the curator: noisy numbers that know their own noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sfumato._base.types import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Noisy numbers, in rows or lattice steps, and the standard deviation of their noise."""
+
+    values: Floats
+    noise_std: float
+
+
+@dataclass(frozen=True)
+class CellTotals:
+    """Noisy coordinate sums of every cell and, where they were bought, its noisy count."""
+
+    sums: Answer
+    counts: Answer | None
+
+    @property
+    def sizes(self) -> Answer:
+        """The counts, where they must have been bought."""
+        if self.counts is None:
+            raise ValueError("the counts of these cells were not bought")
+        return self.counts
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The leaves of a tree of boxes, the shallow ones first; together they are its domain.
+
+    Boxes are lattice points, `lower` to `upper` inclusive, of shape (leaves, columns).
+    """
+
+    lower: Ints
+    upper: Ints
+    depths: Ints
+    counts: Answer
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+    def centers(self) -> Floats:
+        """The middle of every leaf, in lattice units."""
+        return (self.lower + self.upper) / 2
+
+    def halves(self) -> Floats:
+        """Half the width of every side of every leaf; a lattice point is one unit wide."""
+        return (self.upper - self.lower + 1) / 2
+
+
+@dataclass(frozen=True)
+class Picked:
+    """A point of a grid, in lattice steps, that was picked to cover rows, and for which radius."""
+
+    point: Ints
+    radius: int

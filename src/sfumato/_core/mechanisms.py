@@ -1,0 +1,270 @@
+"""Noise laws with their scales: what turns an exact integer answer into a release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod, sqrt
+from typing import Literal
+
+import numpy as np
+
+from sfumato._accounting.budget import Share
+from sfumato._accounting.gaussian_dp import root_above
+from sfumato._base.types import Ints
+from sfumato._core.queries.cells import Sensitivity
+from sfumato._core.sampling import source as laws
+from sfumato._lattice.box import REACH
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Ball:
+    """Joint noise on every line of an answer: the nearest integers to exp(−‖z‖₂ / scale).
+
+    Guarantee: ε-DP for an answer of which one neighbour moves lines by at most ε·scale in all,
+    each measured in L2.
+    """
+
+    scale: Fraction
+
+    @classmethod
+    def fitting(cls, share: Share, l2_squared: int | Fraction) -> Ball:
+        """Calibrate to a pure share: scale ≥ L2 sensitivity / ε, rounded up to a fraction."""
+        return cls(root_above(Fraction(l2_squared) / share.amount**2))
+
+    def check(self, shape: Shape) -> None:
+        """Refuse, before any charge, a scale or a dimension that cannot be drawn."""
+        laws.check_ball(self.scale, shape[-1])
+
+    def std_in(self, dim: int) -> float:
+        """Standard deviation of one of `dim` entries of a line, rounding included."""
+        return sqrt((dim + 1) * float(self.scale) ** 2 + 1 / 12)
+
+    def slack(self, shape: Shape) -> float:
+        """Proven distance of the sampler to its law, for one answer."""
+        return laws.ball_slack(prod(shape[:-1]), shape[-1])
+
+    def draw(self, noise: laws.Noise, shape: Shape) -> Ints:
+        """Draw noise for an answer of this shape; the last axis is the line."""
+        return noise.ball(self.scale, prod(shape[:-1]), shape[-1]).reshape(shape)
+
+
+@dataclass(frozen=True)
+class Cylinder:
+    """Joint noise on lines (count b, sums a): exp(−max(‖a‖₂ / scales[j], |b| / height)), rounded.
+
+    Guarantee: ε-DP for an answer of which one neighbour moves lines by at most ε in all, line j
+    measured by the larger of ‖a‖₂ / scales[j] and |b| / height.
+    """
+
+    scales: tuple[Fraction, ...]
+    height: Fraction
+
+    @classmethod
+    def fitting(cls, share: Share, radii: Sequence[int], rows: int) -> Cylinder:
+        """Calibrate to a pure share: each of `rows` rows moves a line j by (1, radii[j])."""
+        height = Fraction(rows) / share.amount
+        return cls(tuple(height * int(radius) for radius in radii), height)
+
+    @property
+    def scale(self) -> Fraction:
+        """The largest scale of the sums."""
+        return max(self.scales)
+
+    def check(self, shape: Shape) -> None:
+        """Refuse, before any charge, scales or a dimension that cannot be drawn."""
+        one_scale_per_line(self.scales, shape)
+        laws.check_cylinder(self.scales, self.height, shape[1] - 1)
+
+    def std_in(self, dim: int) -> float:
+        """Standard deviation of one of `dim` sums of the widest line, rounding included."""
+        return sqrt((dim + 3) * float(self.scale) ** 2 + 1 / 12)
+
+    def count_std_in(self, dim: int) -> float:
+        """Standard deviation of the count beside `dim` sums, rounding included."""
+        return sqrt((dim + 2) * (dim + 3) / 3 * float(self.height) ** 2 + 1 / 12)
+
+    def slack(self, shape: Shape) -> float:
+        """Proven distance of the sampler to its law, for one answer."""
+        return laws.cylinder_slack(shape[0], shape[1] - 1)
+
+    def draw(self, noise: laws.Noise, shape: Shape) -> Ints:
+        """Draw noise for an answer of this shape."""
+        return noise.cylinder(self.scales, self.height, shape[1] - 1)
+
+
+def one_scale_per_line(scales: Sequence[Fraction], shape: Shape) -> None:
+    """Refuse scales that don't match the lines of an answer."""
+    if len(shape) != 2 or len(scales) != shape[0]:
+        raise ValueError(f"{len(scales)} scales for an answer of shape {shape}: one per line")
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """Discrete Laplace noise on every integer.
+
+    Guarantee: ε-DP for an answer that one neighbour moves by at most ε·scale in L1.
+    """
+
+    scale: Fraction
+
+    @classmethod
+    def fitting(cls, share: Share, sensitivity: Sensitivity) -> Laplace:
+        """Calibrate to a pure share: scale = L1 sensitivity / ε."""
+        return cls(Fraction(sensitivity.l1) / share.amount)
+
+    def check(self, shape: Shape) -> None:
+        """Refuse, before any charge, a scale that cannot be drawn."""
+        laws.check_scale(self.scale)
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of one integer."""
+        q = float(self.scale)
+        return sqrt(2.0) * q
+
+    def slack(self, shape: Shape) -> float:
+        """Proven distance of the sampler to its law, for one answer."""
+        return laws.laplace_slack(prod(shape))
+
+    def draw(self, noise: laws.Noise, shape: Shape) -> Ints:
+        """Draw noise for an answer of this shape."""
+        return noise.laplace(self.scale, prod(shape)).reshape(shape)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Rounded Gaussian noise on every integer.
+
+    Guarantee: μ-GDP for an answer that one neighbour moves by at most μ·scale in L2.
+    """
+
+    scale: Fraction
+
+    @classmethod
+    def fitting(cls, share: Share, sensitivity: Sensitivity) -> Gaussian:
+        """Calibrate to a share of μ²: σ ≥ L2 sensitivity / μ, rounded up to a fraction."""
+        return cls(root_above(sensitivity.l2_squared / share.amount))
+
+    def check(self, shape: Shape) -> None:
+        """Refuse, before any charge, a scale that cannot be drawn."""
+        laws.check_scale(self.scale)
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of one integer, rounding included."""
+        return sqrt(float(self.scale) ** 2 + 1 / 12)
+
+    def slack(self, shape: Shape) -> float:
+        """Proven distance of the sampler to its law, for one answer."""
+        return laws.gaussian_slack(prod(shape))
+
+    def draw(self, noise: laws.Noise, shape: Shape) -> Ints:
+        """Draw noise for an answer of this shape."""
+        return noise.gaussian(self.scale, prod(shape)).reshape(shape)
+
+
+@dataclass(frozen=True)
+class Cube:
+    """Joint noise on every line of an answer: P(z) ∝ exp(−‖z‖∞ / scale).
+
+    Guarantee: ε-DP for an answer of which one neighbour moves lines by at most ε·scale in all,
+    each measured by its largest entry.
+    """
+
+    scale: Fraction
+
+    @classmethod
+    def fitting(cls, share: Share, rows: int) -> Cube:
+        """Calibrate to a pure share: `rows` rows move (sums, REACH·count) by REACH each."""
+        return cls(Fraction(REACH * rows) / share.amount)
+
+    def check(self, shape: Shape) -> None:
+        """Refuse, before any charge, a scale or a dimension that cannot be drawn."""
+        laws.check_scale(self.scale)
+        laws.check_cube(self.scale, shape[1])
+
+    def std_in(self, dim: int) -> float:
+        """Standard deviation of one of `dim` entries of a line."""
+        return sqrt((dim + 1) * (dim + 2) / 3) * float(self.scale)
+
+    def slack(self, shape: Shape) -> float:
+        """Proven distance of the sampler to its law, for one answer."""
+        return laws.cube_slack(self.scale, *shape)
+
+    def draw(self, noise: laws.Noise, shape: Shape) -> Ints:
+        """Draw noise for an answer of this shape."""
+        return noise.cube(self.scale, *shape)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Noise on every integer on its own, with a scale for each line of an answer.
+
+    Guarantee: with Laplace noise, ε-DP for an answer of which one neighbour moves the lines by at
+    most ε in all, line j measured by its L1 norm / scales[j]; with Gaussian noise, μ-GDP if the
+    squares of L2 norm / scales[j] add up to at most μ².
+    """
+
+    law: Literal["laplace", "gaussian"]
+    scales: tuple[Fraction, ...]
+
+    @classmethod
+    def fitting(cls, share: Share, sensitivities: Sequence[Sensitivity]) -> Lines:
+        """Calibrate to a share, for neighbours that move one line j by sensitivities[j]."""
+        scales = tuple(independent(share, one).scale for one in sensitivities)
+        return cls("laplace" if share.kind == "pure" else "gaussian", scales)
+
+    @property
+    def scale(self) -> Fraction:
+        """The largest scale."""
+        return max(self.scales)
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of one integer of the widest line."""
+        return self._alone(self.scale).std
+
+    def check(self, shape: Shape) -> None:
+        """Refuse, before any charge, scales that cannot be drawn."""
+        one_scale_per_line(self.scales, shape)
+        for scale in self._lines_by_scale():
+            self._alone(scale).check(shape)
+
+    def slack(self, shape: Shape) -> float:
+        """Proven distance of the sampler to its law, for one answer."""
+        return sum(
+            self._alone(scale).slack((len(lines), *shape[1:]))
+            for scale, lines in self._lines_by_scale().items()
+        )
+
+    def draw(self, noise: laws.Noise, shape: Shape) -> Ints:
+        """Draw noise for an answer of this shape."""
+        drawn = np.empty(shape, np.int64)
+        for scale, lines in self._lines_by_scale().items():
+            drawn[lines] = self._alone(scale).draw(noise, (len(lines), *shape[1:]))
+        return drawn
+
+    def _alone(self, scale: Fraction) -> Laplace | Gaussian:
+        return Laplace(scale) if self.law == "laplace" else Gaussian(scale)
+
+    def _lines_by_scale(self) -> dict[Fraction, list[int]]:
+        found: dict[Fraction, list[int]] = {}
+        for line, scale in enumerate(self.scales):
+            found.setdefault(scale, []).append(line)
+        return found
+
+
+Mechanism = Laplace | Gaussian | Cube | Ball | Cylinder | Lines
+
+
+def independent(share: Share, sensitivity: Sensitivity) -> Laplace | Gaussian:
+    """Noise on every integer on its own, by the currency of the share."""
+    if share.kind == "pure":
+        return Laplace.fitting(share, sensitivity)
+    if share.kind == "gdp":
+        return Gaussian.fitting(share, sensitivity)
+    raise TypeError(f"counts and sums are bought with a pure or a gdp share, got {share.kind!r}")

@@ -1,0 +1,80 @@
+"""The question behind `first_below`: how many rows lie farther from the centres than each edge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from sfumato._base.types import Ints, Lattice
+from sfumato._core.queries.cells import Nearest
+from sfumato._lattice.box import MAX_NUMBERS
+from sfumato._lattice.kernels import dispatch as kernels
+
+
+@dataclass(frozen=True)
+class Farther:
+    """For each edge, the number of rows farther than that many steps from their nearest centre.
+
+    Edges are whole numbers of lattice steps, each larger than the one before it. The state of a
+    pass is the number of rows for every number of edges that they lie beyond.
+
+    Sensitivity: adding a row adds 1 to the counts of the edges that its distance exceeds, which are
+    the first ones, and leaves the others: no count moves by more than 1, and none moves down.
+    """
+
+    cells: Nearest
+    edges: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        given = self.edges if isinstance(self.edges, Sequence | np.ndarray) else ()
+        edges = tuple(int(e) if isinstance(e, np.integer) else e for e in given)
+        whole = all(type(e) is int and 1 <= e <= kernels.LONGEST for e in edges)
+        if not edges or not whole or any(a >= b for a, b in pairwise(edges)):
+            raise ValueError(
+                f"edges are ascending whole numbers of lattice steps from 1 to {kernels.LONGEST}"
+            )
+        if len(edges) >= MAX_NUMBERS:
+            raise ValueError(f"{len(edges):,} edges; fewer than {MAX_NUMBERS:,} fit")
+        object.__setattr__(self, "edges", edges)
+
+    def __str__(self) -> str:
+        return f"{len(self.edges)} distances from {self.cells}"
+
+    def sensitivity(self) -> int:
+        """What one row can add to a count."""
+        return 1
+
+    def empty(self) -> Ints:
+        """No row beyond any number of edges."""
+        return np.zeros(len(self.edges) + 1, dtype=np.int64)
+
+    def add(self, rows: Lattice, state: Ints) -> None:
+        """Count one block of rows by how many edges they lie beyond."""
+        edges = np.array(self.edges, dtype=np.int64)
+        kernels.nearest_farther(rows, self.cells.centers, edges, state)
+
+    @staticmethod
+    def counts(state: Ints) -> Ints:
+        """The number of rows beyond each edge."""
+        # Whoever lies beyond more than i edges lies beyond edge i: the edges ascend.
+        counts: Ints = np.cumsum(state[::-1])[::-1][1:]
+        return counts
+
+
+def check_farther(question: object, n_features: int) -> Farther:
+    """Refuse anything but this question about tables of this width."""
+    # Exact types: a subclass, or somebody else's class, could keep the rows that it is shown.
+    if type(question) is not Farther or type(question.cells) is not Nearest:
+        foreign = question.cells if type(question) is Farther else question
+        raise TypeError(
+            f"{type(foreign).__name__} is not the curator's own question about distances: "
+            "Farther of Nearest cells"
+        )
+    if question.cells.n_features != n_features:
+        raise ValueError(
+            f"the cells have {question.cells.n_features} columns, the data has {n_features}"
+        )
+    return question

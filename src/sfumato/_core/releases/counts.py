@@ -1,0 +1,98 @@
+"""Parts of an answer: which numbers, bought with which share, under which noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sfumato._accounting.budget import Entry, Share
+from sfumato._base.types import Ints
+from sfumato._core.mechanisms import Cube, Cylinder, Lines, Mechanism, independent
+from sfumato._core.queries.counts import Cells, Counts, Totals
+from sfumato._lattice.box import REACH, Box
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some columns and lines of an exact answer, the share that buys them, the noise they get."""
+
+    question: str
+    share: Share
+    mechanism: Mechanism
+    columns: slice
+    shape: tuple[int, int]
+    std: float
+    noise: str
+    lines: slice = field(default_factory=lambda: slice(None))
+
+    def entry(self) -> Entry:
+        """The line of the account that pays for this part."""
+        kind = self.mechanism
+        return Entry(
+            question=self.question,
+            share=self.share,
+            law=kind.law if isinstance(kind, Lines) else type(kind).__name__.lower(),
+            scale=self.mechanism.scale,
+            noise=self.noise,
+            slack=self.mechanism.slack(self.shape),
+        )
+
+    def pick(self, exact: Ints) -> Ints:
+        """Its numbers; under cube noise a count is written in units of 1/REACH rows."""
+        chosen = exact[self.lines, self.columns].copy()
+        if isinstance(self.mechanism, Cube):
+            chosen[:, 0] *= REACH
+        return chosen
+
+
+def counts_part(cells: Cells, share: Share, rows: int) -> Part:
+    """The counts of all cells, for neighbours that differ by up to `rows` rows."""
+    mechanism = independent(share, Counts(cells).sensitivity().times(rows))
+    shape, std = (cells.n_cells, 1), mechanism.std
+    return Part(f"counts of {cells}", share, mechanism, slice(0, 1), shape, std, in_rows(std))
+
+
+def sums_part(question: Totals, share: Share, rows: int, box: Box) -> Part:
+    """The sums of all cells, for neighbours that differ by up to `rows` rows."""
+    mechanism: Mechanism
+    if isinstance(question.radius, tuple):
+        mechanism = Lines.fitting(share, [s.times(rows) for s in question.sensitivities()])
+    else:
+        mechanism = independent(share, question.sensitivity().times(rows))
+    shape, std = (question.cells.n_cells, question.n_features), mechanism.std
+    noise = f"{in_units(box, std)} per sum{_where(question)}"
+    return Part(str(question), share, mechanism, slice(1, None), shape, std, noise)
+
+
+def joint_part(question: Totals, share: Share, rows: int, box: Box) -> tuple[Part, float]:
+    """Counts and sums of all cells under one noise, for up to `rows` rows.
+
+    Returns the part and the deviation of a count; that of a sum is the part's own.
+    """
+    shape = (question.cells.n_cells, question.n_features + 1)
+    mechanism: Mechanism
+    if question.radius is None:
+        mechanism = Cube.fitting(share, rows)
+        std = mechanism.std_in(shape[1])
+        count_std = std / REACH
+    else:
+        mechanism = Cylinder.fitting(share, question.radii, rows)
+        std = mechanism.std_in(question.n_features)
+        count_std = mechanism.count_std_in(question.n_features)
+    noise = f"{in_rows(count_std)}, {in_units(box, std)} per sum{_where(question)}"
+    name = f"counts and {question}"
+    return Part(name, share, mechanism, slice(None), shape, std, noise), count_std
+
+
+def _where(question: Totals) -> str:
+    return " of the widest cell" if isinstance(question.radius, tuple) else ""
+
+
+def in_rows(std: float) -> str:
+    """A deviation of counts, in words."""
+    return f"± {std:.3g} rows"
+
+
+def in_units(box: Box, std: float) -> str:
+    """A deviation of coordinates, in the user's units, from the finest to the widest column."""
+    low, high = (f"{float(std) * float(s):.3g}" for s in (box.step.min(), box.step.max()))
+    return f"± {low}" if low == high else f"± {low} to {high}"

@@ -1,0 +1,260 @@
+"""A tree of boxes while it grows: which nodes are open, and how far a pass looks below them.
+
+Everything here but the counts is a function of public numbers and of bits that were released. A
+pass counts several levels below every open node; then the levels are decided one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato._accounting.budget import Entry, Share
+from sfumato._base.types import Ints
+from sfumato._core.answers import Answer, Tree
+from sfumato._core.mechanisms import independent
+from sfumato._core.queries.counts import MAX_NUMBERS, Sensitivity
+from sfumato._core.queries.privtree import (
+    Branches,
+    Corners,
+    Domain,
+    cut_widest,
+    cuts_below,
+    halves_of,
+)
+from sfumato._core.releases.counts import Part, in_rows
+from sfumato._core.sampling import source as laws
+from sfumato._core.vault import Vault
+from sfumato._lattice.kernels.tree import CLOSED, OPEN, Table
+from sfumato.engines._rows import Rows
+
+Bits = NDArray[np.bool_]
+
+DEEPEST = 60
+"""No node splits at this depth."""
+
+LOG_2 = Fraction(69314718056, 10**11)
+"""A little above ln 2."""
+
+PER_PATH = Fraction(26067, 10**4)
+"""A little above 1 + Σ 1/(2^k − 1), k = 1, 2, …: what one row can cost, in units of 1/scale."""
+
+
+@dataclass(frozen=True)
+class Splits:
+    """PrivTree (Zhang, Xiao and Xie 2016) with integer counts, decay and noise.
+
+    A node with c rows at depth h splits if max(−decay, c − h·decay) + noise > 0, where the noise is
+    discrete Laplace. A row changes the counts of one path only; along it the biased counts fall by
+    at least `decay` with every level, so that all but the last splits were nearly certain.
+
+    Guarantee: all bits together are ε-DP for neighbours that differ by up to `rows` rows, if
+    scale = PER_PATH · rows / ε and e^(−decay/scale) ≤ 1/2 (docs/proofs/priv-tree.md).
+    """
+
+    scale: Fraction
+    decay: int
+
+    @classmethod
+    def fitting(cls, share: Share, rows: int) -> Splits:
+        """Calibrate to a pure share."""
+        if share.kind != "pure":
+            raise TypeError(f"the shape of a tree is bought with a pure share, got {share.kind!r}")
+        scale = PER_PATH * rows / share.amount
+        return cls(scale, ceil(scale * LOG_2))
+
+    def check(self) -> None:
+        """Refuse, before any charge, a scale that cannot be drawn."""
+        laws.check_scale(self.scale)
+
+    def entry(self, question: str, share: Share, max_leaves: int) -> Entry:
+        """The line of the account that pays for the shape of a tree."""
+        return Entry(
+            question=question,
+            share=share,
+            law="privtree",
+            scale=self.scale,
+            noise=f"± {2**0.5 * float(self.scale):.3g} rows per split",
+            # A tree of so many leaves has fewer than twice as many nodes, with a draw each.
+            slack=laws.laplace_slack(2 * max_leaves),
+        )
+
+    def biased(self, counts: Ints, depth: int) -> Ints:
+        """Take the decay of `depth` levels off counts, down to a floor."""
+        biased: Ints = np.maximum(counts - depth * self.decay, -self.decay)
+        return biased
+
+    def draw(self, noise: laws.Noise, biased: Ints) -> Bits:
+        """Decide which nodes split."""
+        bits: Bits = biased + noise.laplace(self.scale, len(biased)) > 0
+        return bits
+
+
+MOST_PASSES = 8
+"""Passes over the rows in which every tree is finished."""
+
+# Boxes that a pass counts, unless that would take too many passes.
+_BOXES = 2**18
+
+# Numbers in the corners of boxes that are cut ahead at a time.
+_CORNERS = 2**22
+
+Decide = Callable[[Ints, int], Bits]
+
+
+class Growth:
+    """Open nodes, all of one depth, and the leaves that were closed before."""
+
+    def __init__(self, domain: Domain, max_leaves: int) -> None:
+        self._room = max_leaves - 1
+        self._nodes: Table = np.array([[0, 0, OPEN]], dtype=np.int32)
+        self._open: Ints = np.zeros(1, dtype=np.int64)
+        self._lower: Corners = np.array([domain.lower], dtype=np.int32)
+        self._upper: Corners = np.array([domain.upper], dtype=np.int32)
+        self._leaves: list[tuple[Corners, Corners, Ints, Ints]] = []
+        self._depth = 0
+        self._passes = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether every node is closed."""
+        return len(self._open) == 0
+
+    def leaves(self) -> tuple[Corners, Corners, Ints, Ints]:
+        """Lower and upper corners, depths and exact counts of all leaves, shallow ones first."""
+        lower, upper, depths, counts = (np.concatenate(x) for x in zip(*self._leaves, strict=True))
+        return lower, upper, depths, counts
+
+    def question(self) -> Branches:
+        """What the next pass counts."""
+        levels = self._levels()
+        self._passes += 1
+        step = max(1, _CORNERS // (self._lower.shape[1] << levels))
+        cuts = np.empty((len(self._open), 2**levels - 1, 2), dtype=np.int32)
+        for a in range(0, len(cuts), step):
+            span = slice(a, a + step)
+            cuts[span] = cuts_below(self._lower[span], self._upper[span], levels)
+        self._nodes[self._open, 2] = OPEN - np.arange(len(self._open))
+        return Branches(self._nodes.copy(), cuts)
+
+    def _levels(self) -> int:
+        """Levels to count below the open nodes: what fits, and enough to finish in time."""
+        fits = (_BOXES // len(self._open)).bit_length() - 1
+        depths, passes = DEEPEST + 1 - self._depth, MOST_PASSES - self._passes
+        needed = -(-depths // passes) - 1
+        # A side of w points can be halved as often as w − 1 has digits.
+        sides = np.frexp((self._upper - self._lower).astype(np.float64))[1]
+        return min(max(fits, needed), DEEPEST - self._depth, int(sides.sum(axis=1).max()))
+
+    def settle(self, counts: Ints, decide: Decide) -> None:
+        """Decide the levels that were counted; what splits on the last of them stays open."""
+        levels = [counts]
+        while levels[-1].shape[1] > 1:
+            levels.append(levels[-1][:, ::2] + levels[-1][:, 1::2])
+        top, place = np.arange(len(counts)), np.zeros(len(counts), dtype=np.int64)
+        for exact in reversed(levels):
+            if self.done:
+                return
+            split = self._split(exact[top, place], decide)
+            top = np.repeat(top[split], 2)
+            place = np.repeat(2 * place[split], 2)
+            place[1::2] += 1
+
+    def _split(self, exact: Ints, decide: Decide) -> Bits:
+        """Decide one level, close what does not split and open the children of what does."""
+        able = (self._upper > self._lower).any(axis=1)
+        able &= self._depth < DEEPEST and self._room > 0
+        split = np.zeros(len(exact), dtype=np.bool_)
+        split[able] = decide(exact[able], self._depth)
+        split &= split.cumsum() <= self._room
+        self._room -= int(split.sum())
+        self._close(~split, exact[~split])
+        self._descend(split)
+        self._depth += 1
+        return split
+
+    def _close(self, which: Bits, exact: Ints) -> None:
+        self._nodes[self._open[which], 2] = CLOSED
+        depths = np.full(len(exact), self._depth)
+        self._leaves.append((self._lower[which], self._upper[which], depths, exact))
+
+    def _descend(self, which: Bits) -> None:
+        parents, first = self._open[which], len(self._nodes)
+        axis, cut = cut_widest(self._lower[which], self._upper[which])
+        self._lower, self._upper = halves_of(self._lower[which], self._upper[which], axis, cut)
+        self._open = first + np.arange(2 * len(parents))
+        self._nodes[parents] = np.column_stack((axis, cut, self._open[::2]))
+        children = np.zeros((len(self._open), 3), dtype=np.int32)
+        self._nodes = np.concatenate((self._nodes, children))
+
+
+MAX_LEAVES = 2**20
+"""The most leaves that a tree may be allowed."""
+
+_Grown = tuple[Corners, Corners, Ints, Ints]
+
+
+class Trees(Vault):
+    """The curator's trees; see `Curator`.
+
+    Guarantee: that of `grow`.
+    """
+
+    def grow(self, domain: Domain, *, share: Share, counts: Share, max_leaves: int = 2**17) -> Tree:
+        """Release a tree of boxes over a domain, and how many rows lie in each of its leaves.
+
+        Boxes with many rows are halved on their widest side again and again: `share` buys the bits
+        that say which (see `Splits`), `counts` the noisy counts of the leaves. Nodes split level by
+        level, from the left; once there are `max_leaves` leaves no more do.
+
+        Sensitivity: a row lies in the boxes of one path from the root to one leaf. Every bit on
+        that path has a count that moves by 1; the leaves are disjoint, so one count moves by 1.
+        Guarantee: all bits together are ε-DP for `share`, whatever the depth of the tree; the
+        counts of the leaves as in `counts`, for their own share. Both are charged at once.
+        """
+        self._check(share, counts)
+        _check_tree(domain, max_leaves, self.box.n_features)
+        splits = Splits.fitting(share, self._rows_per_neighbour)
+        splits.check()
+        leaves = _leaves_part(counts, self._rows_per_neighbour, max_leaves)
+        leaves.mechanism.check(leaves.shape)
+
+        def decide(exact: Ints, depth: int) -> Bits:
+            return self._draw(splits, splits.biased(exact, depth))
+
+        def read(rows: Rows) -> _Grown:
+            growth = Growth(domain, max_leaves)
+            while not growth.done:
+                growth.settle(rows.fold(self.box, growth.question()), decide)
+            lower, upper, depths, exact = growth.leaves()
+            return lower, upper, depths, self._perturb(leaves.mechanism, exact[:, np.newaxis])
+
+        shape = splits.entry(f"a tree of at most {max_leaves:,} boxes", share, max_leaves)
+        lower, upper, depths, noisy = self._pay([shape, leaves.entry()], read)
+        answer = Answer(noisy[:, 0].astype(np.float64), leaves.std)
+        return Tree(lower.astype(np.int64), upper.astype(np.int64), depths, answer)
+
+
+def _leaves_part(share: Share, rows: int, max_leaves: int) -> Part:
+    mechanism = independent(share, Sensitivity(1, 1).times(rows))
+    shape, std = (max_leaves, 1), mechanism.std
+    name = "counts of the leaves of a tree"
+    return Part(name, share, mechanism, slice(0, 1), shape, std, in_rows(std))
+
+
+def _check_tree(domain: object, max_leaves: int, n_features: int) -> None:
+    if type(domain) is not Domain:
+        raise TypeError(f"a tree is grown over a Domain, got {type(domain).__name__}")
+    if domain.n_features != n_features:
+        raise ValueError(f"the domain has {domain.n_features} columns, the data has {n_features}")
+    most = min(MAX_LEAVES, MAX_NUMBERS // n_features)
+    if type(max_leaves) is not int or not 1 <= max_leaves <= most:
+        raise ValueError(
+            f"max_leaves must be a whole number from 1 to {most:,} for {n_features} columns, got "
+            f"{max_leaves!r}"
+        )

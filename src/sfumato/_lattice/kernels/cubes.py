@@ -1,0 +1,76 @@
+"""Rows counted in the halves of public cubes, exactly: docs/proofs/cubes.md.
+
+All cubes lie on one grid. Their places on it form a tree with one level for each axis, and a row
+walks down from the first axis to the last: from node number `node` it goes to where the level's
+ascending keys hold node·SPAN + its place on that axis, or leaves the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato._base.types import Ints, Lattice
+from sfumato._lattice.kernels.dispatch import compiled
+from sfumato._lattice.kernels.tree import SPAN
+
+_BLOCK_ROWS = 2**14
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """Where the cubes are: what the loops need to find the cube of a row.
+
+    Level i of the tree is keys[starts[i] : starts[i + 1]]; `numbers` are the cubes of the last one.
+    """
+
+    low: Ints
+    side: int
+    keys: Ints
+    starts: Ints
+    numbers: Ints
+
+    @classmethod
+    def of(cls, corners: Ints, side: int) -> Index:
+        """Prepare to look for cubes of one grid, no two of them the same."""
+        low: Ints = corners.min(axis=0)
+        nodes = np.zeros(len(corners), dtype=np.int64)
+        levels = []
+        for places in ((corners - low) // side).T:
+            keys, nodes = np.unique(nodes * SPAN + places, return_inverse=True)
+            levels.append(keys)
+        starts = np.cumsum([0, *(len(keys) for keys in levels)], dtype=np.int64)
+        return cls(low, side, np.concatenate(levels), starts, np.argsort(nodes))
+
+
+def child_counts(rows: Lattice, index: Index, state: Ints) -> None:
+    """Count the rows of every half of every cube into `state`, of shape (cubes·2^axes,)."""
+    add = _compiled_add() if compiled(rows) else _add
+    for start in range(0, len(rows), _BLOCK_ROWS):
+        block = np.ascontiguousarray(rows[start : start + _BLOCK_ROWS])
+        add(block, index.low, index.side, index.keys, index.starts, index.numbers, state)
+
+
+def _compiled_add() -> Callable[[Lattice, Ints, int, Ints, Ints, Ints, Ints], None]:
+    from sfumato._lattice.kernels.numba_loops import add
+
+    return add
+
+
+def _add(
+    rows: Lattice, low: Ints, side: int, keys: Ints, starts: Ints, numbers: Ints, state: Ints
+) -> None:
+    who = np.arange(len(rows))
+    node, child = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
+    for axis in range(len(low)):
+        level = keys[starts[axis] : starts[axis + 1]]
+        place, rest = np.divmod(rows[who, axis] - low[axis], side)
+        # A negative place, below all cubes, makes the key of one far above all cubes.
+        key = node * SPAN + place
+        found = np.minimum(np.searchsorted(level, key), len(level) - 1)
+        inside = level[found] == key
+        child += (rest >= side // 2).astype(np.int64) << axis
+        who, node, child = who[inside], found[inside], child[inside]
+    np.add.at(state, (numbers[node] << len(low)) + child, 1)

@@ -1,0 +1,170 @@
+"""How many clusters a synopsis shows. Reads released numbers only, so it costs no privacy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from sfumato._base.types import Floats, Ints
+from sfumato._base.validation import check_whole
+from sfumato._synopsis.cells import Cells, LooseCells, cut
+from sfumato._synopsis.signed_kmeans import Solver, coarser, whole
+
+Criterion = Literal["elbow", "silhouette", "gap"]
+
+_STARTS = 10
+_PIECES = 32
+_COMPARED = 2**11
+_SHOWN = 4
+
+
+@dataclass(frozen=True, eq=False)
+class KCurve:
+    """What a criterion says about every number of clusters; `best` is the one it takes.
+
+    `costs` is the cost per unit of weight: of the cells that stand out, in the cube [−1, 1]^d, or
+    of rows, in their own units.
+    """
+
+    ks: Ints
+    scores: Floats
+    costs: Floats
+    criterion: Criterion
+    best: int
+
+
+def check_range(k_range: object) -> tuple[int, int]:
+    """Read a pair (least, most) of numbers of clusters."""
+    if not isinstance(k_range, tuple | list) or len(k_range) != 2:
+        raise ValueError(f"k_range must be a pair (least, most) such as (2, 20), got {k_range!r}")
+    least = check_whole(k_range[0], "the first number of k_range")
+    return least, check_whole(k_range[1], "the second number of k_range", least=least)
+
+
+def check_criterion(criterion: object) -> None:
+    """Refuse a word that is not a criterion."""
+    if criterion not in get_args(Criterion):
+        raise ValueError(
+            f"k is chosen by one of {', '.join(get_args(Criterion))}, got {criterion!r}"
+        )
+
+
+def k_curve(
+    cells: Cells,
+    weights: Floats,
+    noise_std: float,
+    *,
+    k_range: tuple[int, int],
+    criterion: Criterion,
+    rng: np.random.Generator,
+) -> KCurve:
+    """Solve for every k of the range on the cells that stand out from the noise, and compare.
+
+    Where no cell stands out every score is 0 and the least k is taken.
+    """
+    check_criterion(criterion)
+    least, most = check_range(k_range)
+    ks = np.arange(least, most + 1)
+    clear = weights > _threshold(len(weights), noise_std)
+    if not clear.any():
+        return KCurve(ks, np.zeros(len(ks)), np.zeros(len(ks)), criterion, least)
+    pieces = cut(cells.take(np.flatnonzero(clear)), _PIECES * most)
+    share = int(clear.sum()) / len(pieces)
+    parts = np.repeat(weights[clear] * share, round(1 / share))
+    solved = _solve_all(pieces, parts, range(max(least - 1, 1), most + 1), rng)
+    scores = _SCORES[criterion](solved, rng)[-len(ks) :]
+    return KCurve(ks, scores, solved.costs[-len(ks) :], criterion, int(ks[scores.argmax()]))
+
+
+@dataclass(frozen=True)
+class _Solved:
+    """Clear cells in pieces, and their solution for every k asked for."""
+
+    cells: LooseCells
+    weights: Floats
+    ks: range
+    centers: list[Floats]
+    costs: Floats
+
+
+def _solve_all(cells: LooseCells, weights: Floats, ks: range, rng: np.random.Generator) -> _Solved:
+    solver = Solver(cells, weights, 0.0)
+    found = [solver.solve(k, n_starts=_STARTS, rng=rng) for k in ks]
+    # A piece is as spread out as its width says: w²/12 along each axis.
+    inside = float(weights @ np.broadcast_to((cells.widths**2).sum(axis=1) / 12, len(cells)))
+    costs = np.array([max(solution.cost, 0.0) + inside for solution in found])
+    return _Solved(cells, weights, ks, [s.centers for s in found], costs / weights.sum())
+
+
+def _threshold(n_cells: int, noise_std: float) -> float:
+    """The weight that half an empty cell among `n_cells` passes, under Laplace noise."""
+    return noise_std / math.sqrt(2) * math.log(n_cells)
+
+
+def _elbow(solved: _Solved, rng: np.random.Generator) -> Floats:
+    # Cells are too coarse to show more dimensions: a higher power would magnify their edges.
+    return jumps(solved.costs, min(solved.cells.n_features, _SHOWN))
+
+
+def jumps(costs: Floats, n_features: int) -> Floats:
+    """How far cost^(−d/2) jumps at each k: Sugar, James 2003.
+
+    The first k is there to jump from, unless it is 1, which jumps from nothing.
+    """
+    return np.diff(costs ** (-n_features / 2), prepend=0.0)
+
+
+def _silhouette(solved: _Solved, rng: np.random.Generator) -> Floats:
+    """The mean silhouette of weighted points: Rousseeuw 1987. Of one cluster it is 0."""
+    mass = whole(solved.cells, solved.weights, 0.0)
+    if len(solved.weights) > _COMPARED:
+        mass = coarser(mass, _COMPARED)
+    points, weights = mass.points[:], mass.weights
+    gaps = _distances(points, points)
+    return np.array([_mean_silhouette(points, weights, gaps, c) for c in solved.centers])
+
+
+def _mean_silhouette(points: Floats, weights: Floats, gaps: Floats, centers: Floats) -> float:
+    rows, own = np.arange(len(points)), _distances(points, centers).argmin(axis=1)
+    members = np.zeros((len(points), len(centers)))
+    members[rows, own] = weights
+    sizes = members.sum(axis=0)
+    means = np.where(sizes > 0, gaps @ members / np.where(sizes > 0, sizes, 1.0), np.inf)
+    inside = means[rows, own]
+    means[rows, own] = np.inf
+    outside = means.min(axis=1)
+    if not np.isfinite(outside).all():
+        return 0.0
+    larger = np.maximum(np.maximum(inside, outside), 1e-12)
+    return float(weights @ ((outside - inside) / larger) / weights.sum())
+
+
+def _gap(solved: _Solved, rng: np.random.Generator) -> Floats:
+    half = solved.cells.widths / 2
+    low = (solved.cells.middles - half).min(axis=0)
+    high = (solved.cells.middles + half).max(axis=0)
+    even = LooseCells(rng.uniform(low, high, (_COMPARED, len(low))), (high - low)[None])
+    solver = Solver(even, np.full(_COMPARED, 1 / _COMPARED), 0.0)
+    costs = [solver.solve(k, n_starts=_STARTS, rng=rng).cost for k in solved.ks]
+    return gaps(solved.costs, np.array(costs))
+
+
+def gaps(costs: Floats, even: Floats) -> Floats:
+    """How much lower log cost lies than for points without clusters: Tibshirani et al. 2001.
+
+    The largest gap is taken; the paper's first local one stops at clusters of clusters.
+    """
+    lower: Floats = np.log(np.maximum(even, 1e-12)) - np.log(costs)
+    return lower
+
+
+def _distances(points: Floats, others: Floats) -> Floats:
+    squares = np.square(points).sum(axis=1)[:, None] + np.square(others).sum(axis=1)
+    distances: Floats = np.sqrt(np.maximum(squares - 2 * points @ others.T, 0))
+    return distances
+
+
+_SCORES = {"elbow": _elbow, "silhouette": _silhouette, "gap": _gap}

@@ -1,0 +1,114 @@
+"""How commands end: one line on standard error and an exit code, never a traceback over data."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+WRONG_INPUT = 2
+BUDGET_REFUSED = 3
+
+
+class Commands(TyperGroup):
+    """The commands, with every refusal reported in the same way."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
+        """Read what comes before the name of a command."""
+        for stream in (sys.stdout, sys.stderr):
+            # A terminal without ε must not cost a model that is already paid for.
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="replace")
+        with _refusals():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
+        """Run a command."""
+        with _refusals():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """End with one line on standard error, unless the error is a bug."""
+    try:
+        yield
+    except Exception as error:
+        refusal = _refusal(error)
+        if refusal is None:
+            raise
+        message, code = refusal
+        typer.echo(message, err=True)
+        raise typer.Exit(code) from None
+
+
+def _refusal(error: Exception) -> tuple[str, int] | None:
+    """What to say about an error and the code to exit with; None if nothing is to be said."""
+    if isinstance(error, typer.Exit | typer.Abort | BrokenPipeError):
+        return None
+    if hasattr(error, "format_message"):
+        command = getattr(getattr(error, "ctx", None), "command_path", "sfumato")
+        message = error.format_message().rstrip(".")
+        return f"{command}: {message}. Try {command} --help", WRONG_INPUT
+
+    import zlib
+
+    from sfumato._accounting.budget import Overspent
+
+    if isinstance(error, Overspent):
+        return f"sfumato: {error}", BUDGET_REFUSED
+    if isinstance(error, OSError) and error.strerror:
+        where = f": {error.filename}" if error.filename else ""
+        return f"sfumato: {error.strerror}{where}", WRONG_INPUT
+    if isinstance(error, EOFError | zlib.error):
+        return "sfumato: a compressed file is damaged or incomplete", WRONG_INPUT
+    if isinstance(error, ValueError | OSError | ImportError | RuntimeError):
+        return f"sfumato: {error}", WRONG_INPUT
+    return None
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Print one JSON document on standard output."""
+    typer.echo(json.dumps(value, indent=2))
+
+
+@contextmanager
+def progress(doing: str) -> Iterator[Callable[[int], None]]:
+    """Show on a terminal that something is under way, and how many rows it has seen."""
+    if not sys.stderr.isatty():
+        yield lambda rows: None
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status(Text(f"{doing} …")) as status:
+        yield lambda rows: status.update(Text(f"{doing} … {rows:,} rows"))
+
+
+@contextmanager
+def passes(doing: str) -> Iterator[None]:
+    """Show on a terminal how far each pass over the rows has come."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+    from sfumato.engines._progress import watch
+
+    text = TextColumn("{task.description}", markup=False)
+    console = Console(stderr=True)
+    with Progress(SpinnerColumn(), text, BarColumn(), console=console, transient=True) as bar:
+        task = bar.add_task(f"{doing} …", total=None)
+
+        def hear(number: int, done: int, total: int) -> None:
+            said = f"{doing}, pass {number}, {done:,} of {total:,} parts"
+            bar.update(task, description=said, completed=done, total=total)
+
+        with watch(hear):
+            yield

@@ -1,0 +1,136 @@
+"""`sfumato bounds`: bounds of a file's columns, bought with privacy budget."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from sfumato._accounting.budget import Ledger
+from sfumato._accounting.receipt import Receipt
+from sfumato._base.files import write_whole
+from sfumato._base.validation import check_epsilon, check_whole
+from sfumato._core.releases.histograms import Survey
+from sfumato._planning import plan, sentences_of, table_of
+from sfumato._private_bounds.estimate import Bought, buy_bounds
+from sfumato.cli._app import passes, print_json
+from sfumato.cli._inputs import Reading, check_groups, check_output
+from sfumato.cli._inspect import check_rows
+from sfumato.cli._show import console, number, print_receipt
+from sfumato.engines._files import layout_of
+from sfumato.engines.formats._table import Layout
+
+
+def run(
+    *,
+    n: int,
+    d: int,
+    k: int,
+    epsilon: float,
+    delta: float,
+    bounds: list[str] | None,
+    n_rows_known: bool,
+    as_json: bool,
+) -> None:
+    """Plan, and print the table or JSON."""
+    for name, value in (("--n", n), ("--d", d), ("-k", k)):
+        check_whole(value, name)
+    planned = plan(
+        n=n,
+        d=d,
+        k=k,
+        epsilon=epsilon,
+        delta=delta,
+        bounds=_bounds(bounds, d),
+        n_rows_known=n_rows_known,
+    )
+    if as_json:
+        print_json(planned.to_dict())
+        return
+    out = console()
+    out.print(table_of(planned))
+    for sentence in sentences_of(planned):
+        out.print(sentence)
+
+
+def _bounds(texts: list[str] | None, d: int) -> tuple[list[float], list[float]] | None:
+    """Read LOW,HIGH once for all columns, or once for each of them in order."""
+    if not texts:
+        return None
+    if len(texts) not in (1, d):
+        raise ValueError(
+            f"--bounds LOW,HIGH is given once for all columns or {d} times, once for each of them "
+            f"in order, got {len(texts)}"
+        )
+    pairs = [_pair(text) for text in texts] * (d // len(texts))
+    return [low for low, _ in pairs], [high for _, high in pairs]
+
+
+def _pair(text: str) -> tuple[float, float]:
+    try:
+        low, high = (float(number) for number in text.split(","))
+    except ValueError:
+        raise ValueError(f"--bounds {text}: two numbers LOW,HIGH are needed") from None
+    return low, high
+
+
+@dataclass(frozen=True)
+class Request:
+    """Everything that was asked for on the command line."""
+
+    data: Path
+    epsilon: float
+    output: Path | None
+    reading: Reading
+    groups: str | None
+    max_rows_per_group: int
+    refuse: bool
+
+
+def run_private_bounds(request: Request, *, as_json: bool) -> None:
+    """Buy bounds and print them. All that can be refused is refused before the charge."""
+    epsilon = check_epsilon(request.epsilon)
+    most = check_groups(request.groups, request.max_rows_per_group)
+    if request.output is not None:
+        check_output(request.output, request.data)
+    file = request.reading.file(request.data)
+    layout = layout_of(file, groups=request.groups)
+    if request.refuse:
+        check_rows(layout)
+    survey = Survey(file, ledger=Ledger(epsilon), groups=request.groups, max_rows_per_group=most)
+    with passes(f"reading {request.data.name}"):
+        bought = buy_bounds(survey, epsilon)
+    pairs = [list(pair) for pair in zip(bought.lower, bought.upper, strict=True)]
+    found = dict(zip(_keys(layout), pairs, strict=True))
+    if request.output is not None:
+        write_whole(request.output, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    receipt = Receipt.of(
+        bought.account, method="bounds", neighbours=survey.neighbours, notes=bought.notes
+    )
+    if as_json:
+        print_json({"bounds": found, "receipt": receipt.to_dict()})
+        return
+    out = console()
+    out.print(f"Private bounds of {request.data.name}")
+    _print_bounds(out, layout, bought)
+    print_receipt(out, receipt)
+    if request.output is not None:
+        out.print(f"Written to {request.output}, for --bounds-file", soft_wrap=True)
+
+
+def _keys(layout: Layout) -> tuple[str, ...]:
+    """Names that --bounds-file finds again."""
+    return layout.given_names or tuple(str(i) for i in layout.positions)
+
+
+def _print_bounds(out: Console, layout: Layout, bought: Bought) -> None:
+    table = Table()
+    table.add_column("column", overflow="ellipsis", no_wrap=True)
+    table.add_column("lower", justify="right")
+    table.add_column("upper", justify="right")
+    for title, low, high in zip(layout.titles, bought.lower, bought.upper, strict=True):
+        table.add_row(title, number(low, low, high), number(high, low, high))
+    out.print(table)

@@ -1,0 +1,293 @@
+"""From one table to another, block by block: numbers go through a change, kept columns beside."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any, Literal, Protocol, cast
+
+import numpy as np
+
+from sfumato._accounting.receipt import LocalReceipt
+from sfumato._accounting.receipt import sentences_of_local_receipt as sentences_of
+from sfumato._base.files import appearing_as
+from sfumato._base.types import Floats
+from sfumato._core.local.randomizer import Randomizer
+from sfumato.cli._app import print_json, progress
+from sfumato.cli._inputs import Reading, box_of, check_output, columns_asked, columns_bounded
+from sfumato.cli._inspect import check_rows
+from sfumato.cli._show import console
+from sfumato.engines._files import layout_of
+from sfumato.engines.formats._csv import Delimited
+from sfumato.engines.formats._parquet import Parquet, ParquetOut
+from sfumato.engines.formats._records import readable
+from sfumato.engines.formats._table import Layout
+from sfumato.local._ndlaplace import NDLaplace, Truncation
+from sfumato.local._transformer import LocalPlan
+
+_FORMATS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+
+Change = Callable[[Floats], Floats]
+"""What happens to a block of numbers; it has as many rows and columns afterwards."""
+
+
+class TableOut(Protocol):
+    """A table that is written block by block."""
+
+    def write(self, columns: Sequence[Any]) -> None:
+        """Write some rows, given column by column."""
+
+    def close(self) -> None:
+        """Write the end of the file."""
+
+
+class TextOut:
+    """A text table that is written block by block."""
+
+    def __init__(
+        self, path: Path, names: Sequence[str] | None, delimiter: str, *, zipped: bool
+    ) -> None:
+        raw: IO[bytes] = path.open("wb")
+        # Without its name and time inside, a zipped table does not say where and when it was made.
+        packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if zipped else raw
+        self._closing = (packed, raw)
+        self._file = io.TextIOWrapper(
+            cast(IO[bytes], packed), encoding="utf-8", errors="surrogateescape", newline=""
+        )
+        self._writer = csv.writer(self._file, delimiter=delimiter, lineterminator="\n")
+        if names is not None:
+            self._writer.writerow(names)
+
+    def write(self, columns: Sequence[Any]) -> None:
+        """Write some rows, given column by column; NaN is written as an empty cell."""
+        self._writer.writerows(zip(*map(_cells, columns), strict=True))
+
+    def close(self) -> None:
+        """Write the end of the file."""
+        for file in (self._file, *self._closing):
+            file.close()
+
+
+@dataclass(frozen=True)
+class Carried:
+    """How many rows went through, and how many were left out."""
+
+    rows: int
+    left_out: int
+
+
+def check_format(name: str) -> None:
+    """Refuse a name of which the ending says no format that tables are written in."""
+    if not name.lower().endswith(_FORMATS):
+        raise ValueError(
+            f"the name of --output must end in {', '.join(_FORMATS)}, got {Path(name).name!r}"
+        )
+
+
+def carry(
+    layout: Layout,
+    place: Path,
+    name: str,
+    change: Change,
+    *,
+    drop: bool,
+    on_rows: Callable[[int], None],
+) -> Carried:
+    """Write a table at `place`, in the format of `name`: its numbers changed, in their order.
+
+    With `drop` a row with a cell that is not a finite number is left out. One block is held at a
+    time.
+    """
+    order = sorted((*layout.positions, *layout.kept))
+    rows = left_out = 0
+    with closing(_out(layout, place, name.lower(), order)) as out:
+        for values, kept in _blocks(layout, to_parquet=name.lower().endswith(".parquet")):
+            chosen = np.isfinite(values).all(axis=1) if drop else np.ones(len(values), np.bool_)
+            changed = dict(zip(layout.positions, change(values[chosen]).T, strict=True))
+            beside = {i: _few(part, chosen) for i, part in zip(layout.kept, kept, strict=True)}
+            out.write([changed[i] if i in changed else beside[i] for i in order])
+            rows, left_out = rows + int(chosen.sum()), left_out + int((~chosen).sum())
+            on_rows(rows + left_out)
+    return Carried(rows, left_out)
+
+
+def _blocks(layout: Layout, *, to_parquet: bool) -> Iterator[tuple[Floats, list[Any]]]:
+    """Read the features, and the kept columns as text, or between Parquet files as they are."""
+    table = layout.table
+    typed = to_parquet and isinstance(table, Parquet)
+    kept: list[Iterator[Any]] = [
+        table.arrays(i)
+        if typed and isinstance(table, Parquet)
+        else _texts(table.cells(i), to_parquet)
+        for i in layout.kept
+    ]
+    for block, *columns in zip(layout.blocks(), *kept, strict=True):
+        if any(len(column) != len(block.values) for column in columns):
+            raise RuntimeError("the file has changed while it was read")
+        yield block.values, columns
+
+
+def _texts(cells: Iterator[list[Any]], to_parquet: bool) -> Iterator[list[str]]:
+    """Cells as text; bytes that are not UTF-8 go into a text file as they are."""
+    for block in cells:
+        texts = ["" if cell is None or cell != cell else str(cell) for cell in block]
+        yield list(map(readable, texts)) if to_parquet else texts
+
+
+def _out(layout: Layout, place: Path, name: str, order: list[int]) -> TableOut:
+    table = layout.table
+    names = [table.names[i] for i in order]
+    if name.endswith(".parquet"):
+        own = table.type_of if isinstance(table, Parquet) else lambda _: "text"
+        return ParquetOut(place, names, [own(i) if i in layout.kept else "number" for i in order])
+    semicolons = isinstance(table, Delimited) and table.delimiter == ";"
+    delimiter = "\t" if name.endswith((".tsv", ".tsv.gz")) else ";" if semicolons else ","
+    return TextOut(place, names if table.named else None, delimiter, zipped=name.endswith(".gz"))
+
+
+def _few(column: Any, chosen: Any) -> Any:  # noqa: ANN401
+    """The chosen cells of a column that is kept."""
+    if chosen.all():
+        return column
+    places = np.flatnonzero(chosen)
+    return column.take(places) if hasattr(column, "take") else [column[i] for i in places]
+
+
+def _cells(column: Any) -> list[Any]:  # noqa: ANN401
+    if not isinstance(column, np.ndarray):
+        return list(column)
+    cells: list[Any] = column.tolist()
+    for i in np.flatnonzero(np.isnan(column)):
+        cells[i] = None
+    return cells
+
+
+Nan = Literal["center", "keep", "drop"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """Everything that was asked for on the command line."""
+
+    data: Path
+    output: Path
+    epsilon: float | None
+    level: float | None
+    radius: float | None
+    bounds: list[str] | None
+    bounds_file: Path | None
+    truncation: Truncation
+    units: Literal["data", "box"]
+    reading: Reading
+    keep: list[str] | None
+    nan: Nan
+    refuse: bool
+
+
+def run(request: Request, *, as_json: bool) -> None:
+    """Perturb a file. All that can be refused is refused before a row is read."""
+    check_format(request.output.name)
+    check_output(request.output, request.data, *filter(None, [request.bounds_file]))
+    layout = _layout(request)
+    plan = _plan(request, layout)
+    if request.refuse:
+        check_rows(layout)
+    carried = _perturb(request, layout, plan)
+    receipt = replace(plan.receipt, notes=(*plan.receipt.notes, *_notes(request, layout)))
+    if as_json:
+        print_json(
+            {
+                "written_to": str(request.output),
+                "rows": carried.rows,
+                "rows_left_out": carried.left_out,
+                **_columns(layout),
+                "receipt": receipt.to_dict(),
+            }
+        )
+        return
+    _print(request, layout, carried, receipt)
+
+
+def _layout(request: Request) -> Layout:
+    named = columns_bounded(request.bounds, request.bounds_file)
+    file = request.reading.file(request.data, named)
+    layout = layout_of(file, keep=columns_asked(request.keep) or ())
+    # The columns come out in the order of the file, however they were asked for.
+    return replace(layout, positions=tuple(sorted(layout.positions)))
+
+
+def _plan(request: Request, layout: Layout) -> LocalPlan:
+    box = box_of(layout, request.bounds, request.bounds_file)
+    if box is None:
+        raise ValueError(
+            "bounds are required, and come from outside the data: --bounds LOW,HIGH, "
+            "--bounds COLUMN=LOW,HIGH for each column, or --bounds-file FILE"
+        )
+    return NDLaplace(
+        request.epsilon,
+        level=request.level,
+        radius=request.radius,
+        truncation=request.truncation,
+        units=request.units,
+        nan="keep" if request.nan == "keep" else "center",
+    ).plan(box)
+
+
+def _perturb(request: Request, layout: Layout, plan: LocalPlan) -> Carried:
+    door = Randomizer(
+        plan.lattice.box,
+        units=plan.lattice.units,
+        missing="keep" if request.nan == "keep" else "center",
+    )
+    with (
+        progress(f"perturbing {request.data.name}") as on_rows,
+        appearing_as(request.output) as place,
+    ):
+        return carry(
+            layout,
+            place,
+            request.output.name,
+            lambda rows: door.perturb(rows, plan.law, clamp=plan.clamp),
+            drop=request.nan == "drop",
+            on_rows=on_rows,
+        )
+
+
+def _notes(request: Request, layout: Layout) -> tuple[str, ...]:
+    notes = []
+    if layout.kept:
+        names = ", ".join(layout.table.names[i] for i in layout.kept)
+        notes.append(f"kept as they are, outside the promise: {names}")
+    if request.nan == "drop":
+        notes.append("rows with missing cells are left out, which tells that they had some")
+    return tuple(notes)
+
+
+def _columns(layout: Layout) -> dict[str, list[str]]:
+    """Which columns of the file were perturbed, kept, and left out."""
+    names, used = layout.table.names, {*layout.positions, *layout.kept}
+    return {
+        "columns": list(layout.names),
+        "kept": [names[i] for i in layout.kept],
+        "left_out": [name for i, name in enumerate(names) if i not in used],
+    }
+
+
+def _print(request: Request, layout: Layout, carried: Carried, receipt: LocalReceipt) -> None:
+    out = console()
+    out.print(f"Reports of {request.data.name}, by {receipt.mechanism}")
+    for sentence in sentences_of(receipt):
+        out.print(sentence)
+    left_out = _columns(layout)["left_out"]
+    if left_out:
+        out.print(f"Columns left out: {', '.join(left_out)}. --keep carries columns through.")
+    if carried.left_out:
+        rows = "row" if carried.left_out == 1 else "rows"
+        out.print(f"{carried.left_out:,} {rows} with missing cells left out.")
+    reports = "report" if carried.rows == 1 else "reports"
+    out.print(f"{carried.rows:,} {reports} written to {request.output}", soft_wrap=True)

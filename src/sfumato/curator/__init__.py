@@ -1,1 +1,0 @@
-"""The trusted core. It imports nothing here, so that workers can load questions alone."""

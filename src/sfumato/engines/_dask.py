@@ -1,0 +1,404 @@
+"""One pure task for some partitions at a time, wherever Dask's workers hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import chain, pairwise
+from queue import Empty, SimpleQueue
+from typing import Any, cast
+
+import dask
+from dask import delayed
+from numpy.typing import NDArray
+
+from sfumato._lattice.box import Box
+from sfumato.engines._dask_worker import (
+    OWNER,
+    DaskTable,
+    Results,
+    Task,
+    can_be_made_again,
+    floats_of,
+    frame_of_pieces,
+    lattice_of,
+    run_here,
+    run_on,
+    run_over,
+    same,
+    table_of,
+)
+from sfumato.engines._files import TableFile, layout_of
+from sfumato.engines._frames import Blocks
+from sfumato.engines._memory import ArrayRows, check_whole
+from sfumato.engines._partitions import FileChanged, PartedRows, PartitionsMissing, pieces_of
+from sfumato.engines._rows import Fold, Partial, Pick, Picked, Rows
+from sfumato.engines._threads import allowed_threads
+from sfumato.engines.formats._csv import Header
+from sfumato.engines.formats._storage import Paths
+from sfumato.engines.formats._table import Column, Layout
+
+_CRITICAL = 50
+
+_SETTINGS = {
+    # A worker that dies twice in a short time is started again nevertheless.
+    "distributed.deploy.lost-worker-timeout": "1 day",
+    # Pages about the cluster would be open to every user of the machine.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    # A new connection for each question, with keys of its own, would take as long as the answer.
+    "distributed.scheduler.reuse-broadcast-comm": True,
+    # What is measured for those pages takes a tenth of a processor, and a pass is short.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1 s",
+    "distributed.admin.system-monitor.interval": "5 s",
+    "distributed.worker.memory.monitor-interval": "500 ms",
+}
+
+
+def current_client() -> Any:  # noqa: ANN401
+    """The client that Dask itself would use, or None."""
+    try:
+        from distributed import Client
+    except ImportError:
+        return None
+    try:
+        return Client.current()
+    except ValueError:
+        return None
+
+
+@contextmanager
+def connected(workers: int | None = None, scheduler: str | None = None) -> Iterator[Any]:
+    """Connect to the scheduler at an address, or start workers on this machine; end with both.
+
+    A cluster of this machine has one process for each worker, of one thread each. What its
+    processes tell each other is encrypted, so that other users of the machine cannot ask them.
+    """
+    from distributed import Client, LocalCluster
+
+    if scheduler is not None:
+        if workers is not None:
+            raise ValueError("workers are started here, or there is a scheduler: not both")
+        with Client(scheduler, set_as_default=False) as client:
+            yield client
+        return
+    count = check_whole(allowed_threads() if workers is None else workers, "workers")
+    with (
+        dask.config.set(_SETTINGS),
+        LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            processes=True,
+            # A row's value may stand in the report of an error.
+            silence_logs=_CRITICAL,
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            security=True,
+            preload=["sfumato.engines._dask_worker"],
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+# Passing a task to a worker costs milliseconds: small partitions are done together, but not so
+# many that a lost worker would cost much, or that nobody sees how far a pass has come.
+_BATCH_BYTES = 2**26
+
+# Where a thread has no more than this to count, the scheduler's tasks would take a good part of it.
+_SHORT_BYTES = 2**27
+
+# A task that goes to more workers than this is sent once and passed on from one to the other.
+_COPIES = 16
+
+# Seconds between results that are fetched together.
+_CLOSELY = 0.02
+
+_HARMLESS = (OSError, ImportError, FileChanged)
+
+# Storage may fail for a moment.
+_RETRIES = 2
+
+
+class DaskEngine:
+    """Partitions that Dask's workers put on the lattice once, keep, and make again when lost.
+
+    Each `source` says how its partition is made: a delayed value, or a piece of a file. With
+    `owner`, the column that says whose rows are whose, every group lies in one partition.
+    """
+
+    def __init__(
+        self,
+        client: Any,  # noqa: ANN401
+        sources: Sequence[Any],
+        n_features: int,
+        *,
+        owner: str | None = None,
+        max_rows_per_group: int | None = None,
+    ) -> None:
+        self._client = client
+        self._sources = list(sources)
+        self._n_features = n_features
+        self._owner = owner
+        self._most = max_rows_per_group
+        self._box: Box | None = None
+        self._lattices: list[Any] = []
+        self._workers: dict[str, int] = {}
+        self._batches: list[list[int]] = []
+        self._homes: list[str] = []
+        self._short = False
+        self._earlier: list[Any] = []
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self._n_features
+
+    @property
+    def n_parts(self) -> int:
+        """Number of partitions."""
+        return len(self._sources)
+
+    @property
+    def max_rows_per_group(self) -> int | None:
+        """Rows that one group can have, or None where every row stands for itself."""
+        return self._most
+
+    def run(self, task: Task) -> Iterator[Partial | Picked]:
+        """Yield what the task returns for every partition, as it comes."""
+        if isinstance(task, Fold) and not isinstance(task.scale, Box):
+            # A ruler is laid on the rows once.
+            yield from self._results(self._over(task))
+            return
+        box = task.box if isinstance(task, Pick) else cast(Box, task.scale)
+        if box == self._box:
+            left = self._batches if self._short else self._dealt()
+            if self._short and isinstance(task, Fold):
+                found, left = self._asked(task)
+                yield from chain.from_iterable(found)
+            if left:
+                yield from self._results(self._on(task, left))
+            return
+        self._keep(box)
+        yield from self._results(self._on(task, [[part] for part in range(self.n_parts)]))
+
+    def _keep(self, box: Box) -> None:
+        """Let the workers put the rows on the lattice, and keep it in place of an earlier one."""
+        self._box = None
+        self._forget_homes()
+        make = delayed(lattice_of, pure=False)
+        self._lattices = self._compute(
+            [make(box, self._most, s, self._owner) for s in self._sources]
+        )
+        self._box = box
+
+    def _over(self, task: Fold) -> list[Any]:
+        go = delayed(run_over, pure=False)
+        return self._compute([go(task, i, s, self._owner) for i, s in enumerate(self._sources)])
+
+    def _compute(self, values: list[Any]) -> list[Any]:
+        futures: list[Any] = self._client.compute(values, retries=_RETRIES)
+        return futures
+
+    def _on(self, task: Task, batches: list[list[int]]) -> list[Any]:
+        given = task if len(batches) <= _COPIES else self._client.submit(same, task, pure=False)
+        lattices = [[self._lattices[part] for part in batch] for batch in batches]
+        futures: list[Any] = self._client.map(
+            run_on, [given] * len(batches), batches, lattices, pure=False, retries=_RETRIES
+        )
+        # Those of the pass before are let go now: just before, the new ones would wait in a queue
+        # behind that message.
+        self._earlier = futures if isinstance(task, Fold) else []
+        return futures
+
+    def _asked(self, task: Fold) -> tuple[list[Results], list[list[int]]]:
+        """Ask the workers that hold the rows, past the scheduler's tasks: for short passes.
+
+        Returns what they found, and the batches of workers that are gone or hold other rows now.
+        """
+        asked: dict[str, list[tuple[list[int], list[Any]]]] = {}
+        for batch in self._batches:
+            keys = [self._lattices[part].key for part in batch]
+            asked.setdefault(self._homes[batch[0]], []).append((batch, keys))
+        answers: dict[str, Any] = {}
+        with suppress(Exception):
+            # All that the scheduler knows: to look for one that is gone would take half a minute.
+            answers = self._client.run(run_here, task, asked, on_error="return")
+        silent = [home for home in asked if not isinstance(answers.get(home), list)]
+        left = [batch for home in silent for batch, _ in asked.pop(home)]
+        if left:
+            self._forget_homes()
+        return [results for home in asked for results in answers[home]], left
+
+    def _forget_homes(self) -> None:
+        self._workers, self._short = {}, False
+
+    def _dealt(self) -> list[list[int]]:
+        """Put partitions together that one worker holds; again when a worker came or went."""
+        workers = self._client.nthreads()
+        if workers != self._workers:
+            holders = self._client.who_has(self._lattices)
+            keys = [lattice.key for lattice in self._lattices]
+            sizes = _sizes(self._client, keys)
+            self._homes = [next(iter(holders.get(key, ())), "") for key in keys]
+            threads = max(1, sum(workers.values()))
+            held = [sizes.get(key, 0) for key in keys]
+            self._batches = deal(self._homes, held, threads)
+            self._short = all([*self._homes, sizes]) and sum(held) <= _SHORT_BYTES * threads
+            self._workers = workers if sizes else {}
+        return self._batches
+
+    def _results(self, futures: list[Any]) -> Iterator[Partial | Picked]:
+        done: SimpleQueue[Any] = SimpleQueue()
+        try:
+            for future in futures:
+                future.add_done_callback(done.put)
+            waiting = len(futures)
+            while waiting:
+                ready = _next(done, waiting)
+                waiting -= len(ready)
+                for results in self._gathered(ready):
+                    yield from results
+        except BaseException:
+            # Nobody waits for what still runs, and what could not be made is tried anew.
+            self._box = None
+            self._client.cancel(futures)
+            raise
+
+    def _gathered(self, ready: list[Any]) -> list[Results]:
+        try:
+            results: list[Results] = self._client.gather(ready)
+        except Exception as error:
+            # What a worker says may hold values of rows; what is said of files does not.
+            said = f" ({error})" if isinstance(error, _HARMLESS) else ""
+            raise PartitionsMissing(
+                f"a Dask worker could not count its partitions: {type(error).__name__}{said}; "
+                "nothing is released, and what was charged stays charged"
+            ) from None
+        return results
+
+
+def _sizes(client: Any, keys: list[str]) -> dict[str, int]:  # noqa: ANN401
+    """Bytes of each; of none, if one was lost just now: tasks make it again, or say so."""
+    sizes: dict[str, int] = {}
+    with suppress(KeyError):
+        sizes = client.nbytes(keys, summary=False)
+    return sizes
+
+
+def _next(done: SimpleQueue[Any], waiting: int) -> list[Any]:
+    """Wait for one that is done, and for those that follow closely: they are fetched together."""
+    ready = [done.get()]
+    with suppress(Empty):
+        while len(ready) < waiting:
+            ready.append(done.get(timeout=_CLOSELY))
+    return ready
+
+
+def deal(homes: Sequence[str], sizes: Sequence[int], threads: int) -> list[list[int]]:
+    """Put the numbers of partitions together, of one home each, in batches of about equal size."""
+    step = max(1, min(_BATCH_BYTES, sum(sizes) // threads))
+    batches = []
+    for home in dict.fromkeys(homes):
+        parts = [part for part, other in enumerate(homes) if other == home]
+        held = sum(sizes[part] for part in parts)
+        count = min(len(parts), max(1, round(held / step)))
+        edges = [len(parts) * i // count for i in range(count + 1)]
+        batches += [parts[a:b] for a, b in pairwise(edges)]
+    return batches
+
+
+# Enough pieces that workers end at about the same time; none that is not worth passing on.
+_PIECES_PER_THREAD = 8
+_LEAST_CELLS = 2**16
+_MOST_CELLS = 2**22
+
+
+def open_dask(
+    data: Any,  # noqa: ANN401
+    groups: Any = None,  # noqa: ANN401
+    max_rows_per_group: int = 1,
+    client: Any = None,  # noqa: ANN401
+) -> Rows:
+    """Open a Dask array or data frame, where the current client's workers are.
+
+    The workers put each partition on the lattice at the first question and keep it there, a
+    quarter of its size as float64; what a lost worker held is made again. Data for which there is
+    no recipe, because it was sent out by `Client.scatter`, is refused. Without a client the rows
+    are read once, by Dask's scheduler in this process, and kept here.
+
+    `groups` is the name of a column of a frame, or holds one label for each row of an array.
+    """
+    table, most = table_of(data, groups), check_whole(max_rows_per_group, "max_rows_per_group")
+    client = client or current_client()
+    if client is None:
+        return _here(table, most)
+    if not can_be_made_again(client, data):
+        raise ValueError(
+            "this Dask collection holds data that was scattered from a client, or lost: if a "
+            "worker fails nobody can make it again; read it on the workers, from Parquet for "
+            "example, or let the recipe hold it (dask.array.from_array)"
+        )
+    return _on(client, table, most)
+
+
+@contextmanager
+def open_dask_files(
+    paths: Paths | TableFile,
+    *,
+    columns: Iterable[Column] | int | None = None,
+    groups: Column | None = None,
+    max_rows_per_group: int = 1,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    header: Header = None,
+    sep: str | None = None,
+) -> Iterator[Rows]:
+    """Open files for workers that read them themselves; what is started here ends with the block.
+
+    Without the address of a `scheduler`, `workers` processes are started on this machine, one for
+    each processor if no number is given. Paths and columns are as for `open_file`; the workers
+    must find the files under the same paths. Each piece of a file is put on the lattice once.
+    """
+    layout = layout_of(paths, columns=columns, groups=groups, header=header, sep=sep)
+    most = check_whole(max_rows_per_group, "max_rows_per_group")
+    with connected(workers, scheduler) as client:
+        yield files_on(client, layout, most)
+
+
+def files_on(client: Any, layout: Layout, most: int = 1) -> Rows:  # noqa: ANN401
+    """Open files on the workers of a client."""
+    width = len(layout.positions)
+    threads = max(1, sum(client.nthreads().values()))
+    cells = layout.table.about_rows() * width // (_PIECES_PER_THREAD * threads)
+    pieces = pieces_of(layout, min(max(cells, _LEAST_CELLS), _MOST_CELLS))
+    if layout.owner is None:
+        return PartedRows(DaskEngine(client, pieces, width))
+    return _on(client, DaskTable(frame_of_pieces(pieces, width), width, OWNER), most)
+
+
+def _on(client: Any, table: DaskTable, most: int) -> Rows:  # noqa: ANN401
+    parts = table.gathered().parts()
+    grouped = None if table.owner is None else most
+    engine = DaskEngine(
+        client, parts, table.n_features, owner=table.owner, max_rows_per_group=grouped
+    )
+    return PartedRows(engine)
+
+
+def _here(table: DaskTable, most: int) -> Rows:
+    features, labels = table.data, None
+    if table.owner is not None:
+        labels = table.keys()
+        features = features.drop(columns=table.owner)
+    parts = DaskTable(features, table.n_features).parts()
+    together = allowed_threads()
+
+    def blocks() -> Iterator[NDArray[Any]]:
+        for start in range(0, len(parts), together):
+            for block in dask.compute(*parts[start : start + together]):
+                yield floats_of(block, table.n_features)
+
+    source = Blocks(blocks, table.n_features, None if labels is None else len(labels))
+    return ArrayRows(source, groups=labels, max_rows_per_group=most)

@@ -1,0 +1,326 @@
+"""Dask's arrays and data frames as partitions, each with the recipe by which it is made."""
+
+from __future__ import annotations
+
+import signal
+from asyncio import gather, to_thread
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from time import sleep
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato._base.types import Floats, Lattice
+from sfumato._lattice.box import Box
+from sfumato._lattice.kernels.dispatch import write_lattice
+from sfumato.engines._frames import Frame, source_of
+from sfumato.engines._labels import keys_of
+from sfumato.engines._partitions import Piece
+from sfumato.engines._rows import Fold, Partial, Pick, Picked, counted
+
+Task = Fold | Pick
+Results = list[Partial | Picked]
+
+OWNER = "owner"
+"""The column that says whose rows are whose, where we name it."""
+
+# Cells that a kernel sees at a time. Its buffers are made anew for each span, and as Dask sets the
+# allocator of its workers that costs a page fault for each of their pages.
+_SPAN_CELLS = 2**20
+
+
+def dask_setup(worker: object) -> None:
+    """Leave Ctrl-C to the process that started the workers, which ends them in order."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def lattice_of(
+    box: Box,
+    most: int | None,
+    source: Any,  # noqa: ANN401
+    owner: str | None,
+) -> Lattice:
+    """Put a partition on the lattice: the rows that count, a quarter of their size as float64."""
+    blocks, labels = _opened(source, box.n_features, owner)
+    if most is None:
+        found = [_snapped(box, block) for block in blocks]
+    else:
+        found = list(counted(box, most, blocks, labels, None))
+    if len(found) == 1:
+        return found[0]
+    return np.concatenate([np.empty((0, box.n_features), dtype=np.int16), *found])
+
+
+def _snapped(box: Box, block: NDArray[Any]) -> Lattice:
+    lattice = np.empty(block.shape, dtype=np.int16)
+    kept = write_lattice(box, block, lattice)
+    return lattice if kept.all() else lattice[kept]
+
+
+def run_on(task: Task, parts: Sequence[int], lattices: Sequence[Lattice]) -> Results:
+    """Run a task on partitions that are on the lattice already."""
+    if isinstance(task, Pick):
+        return [task.on(n, _spans(rows)) for n, rows in zip(parts, lattices, strict=True)]
+    whole = task.on(parts[0], chain.from_iterable(map(_spans, lattices)))
+    return [Partial(tuple(parts), whole.state)]
+
+
+async def run_here(
+    task: Task,
+    batches: Mapping[str, Sequence[tuple[Sequence[int], Sequence[Any]]]],
+    dask_worker: Any,  # noqa: ANN401
+) -> list[Results]:
+    """Run a task on the batches of this worker: numbers of partitions, and their keys."""
+    own = [
+        (parts, [dask_worker.data[key] for key in keys])
+        for parts, keys in batches.get(dask_worker.address, ())
+    ]
+    return await gather(*(to_thread(run_on, task, parts, rows) for parts, rows in own))
+
+
+def run_over(
+    task: Fold,
+    part: int,
+    source: Any,  # noqa: ANN401
+    owner: str | None,
+) -> Results:
+    """Run a task on a partition as it is read."""
+    blocks, labels = _opened(source, task.scale.n_features, owner)
+    return [task.over(part, blocks, labels)]
+
+
+def same(task: Task) -> Task:
+    """Return a task as it is: what is made by a call can be made again when it is lost."""
+    return task
+
+
+def floats_of(block: Any, width: int) -> NDArray[Any]:  # noqa: ANN401
+    """The numbers of a block; NaN for cells that are none, whatever type the block says it has."""
+    try:
+        values = _frame(block).read(0, len(block))
+    except (TypeError, ValueError):
+        values = _careful(block)
+    if values.shape[1] != width:
+        raise ValueError(f"a partition has not the {width} columns that were declared")
+    return values
+
+
+def _frame(block: Any) -> Frame:  # noqa: ANN401
+    source = source_of(block)
+    if isinstance(source, Frame):
+        return source
+    raise TypeError("a partition must be a table in memory")
+
+
+def _careful(block: Any) -> Floats:  # noqa: ANN401
+    import pandas
+
+    frame = pandas.DataFrame(block)
+    columns = [pandas.to_numeric(frame.iloc[:, i], errors="coerce") for i in range(frame.shape[1])]
+    numbers = [c.to_numpy(dtype=np.float64, na_value=np.nan) for c in columns]
+    return np.column_stack([np.empty((len(frame), 0)), *numbers])
+
+
+def frame_of(piece: Piece) -> Any:  # noqa: ANN401
+    """Read a piece of a file as a data frame, with whose rows are whose in its last column."""
+    import pandas
+
+    width = len(piece.positions)
+    values = np.concatenate([np.empty((0, width)), *piece.blocks()])
+    frame = pandas.DataFrame(values, columns=list(map(str, range(width))))
+    labels = [label for block in piece.labels() for label in block]
+    frame[OWNER] = pandas.Series(labels, dtype=object)
+    return frame
+
+
+def _opened(
+    source: Any,  # noqa: ANN401
+    width: int,
+    owner: str | None,
+) -> tuple[Iterable[NDArray[Any]], Any]:
+    if isinstance(source, Piece):
+        return source.blocks(), None
+    if owner is None:
+        return [floats_of(source, width)], None
+    return [floats_of(source.drop(columns=owner), width)], source[owner]
+
+
+def _spans(rows: Lattice) -> Iterator[Lattice]:
+    step = max(1, _SPAN_CELLS // rows.shape[1])
+    return (rows[start : start + step] for start in range(0, len(rows), step))
+
+
+# Seconds between two looks at the scheduler, and how many there are.
+_PAUSE = 0.1
+_TRIES = 300
+
+_ADVICE = "pass a dask.array of two dimensions or a dask.dataframe"
+
+
+@dataclass(frozen=True)
+class DaskTable:
+    """A Dask collection of numeric columns; `owner` names the column of a frame that is none."""
+
+    data: Any
+    n_features: int
+    owner: Any = None
+
+    def parts(self) -> list[Any]:
+        """One delayed value for each partition."""
+        return list(np.ravel(self.data.to_delayed()))
+
+    def gathered(self) -> DaskTable:
+        """The same rows, moved so that all rows of a group lie in one partition."""
+        frame, owner = self.data, self.owner
+        if owner is None or frame.npartitions == 1:
+            return self
+        home = next(name for name in _names() if name not in list(frame.columns))
+        # Keys, not labels, are moved: partitions of unlike types become one type when rows meet.
+        keyed = frame.map_partitions(with_home, owner, home, frame.npartitions)
+        # Pure tasks: what a lost worker held is made again from what the others hold.
+        moved = keyed.shuffle(on=home, shuffle_method="tasks")
+        return DaskTable(moved.drop(columns=home), self.n_features, owner)
+
+    def keys(self) -> Any:  # noqa: ANN401
+        """The keys of all labels, brought here."""
+        owner = self.data[self.owner]
+        return owner.map_partitions(keys_in, meta=(owner.name, "object")).compute()
+
+
+def table_of(data: Any, groups: Any) -> DaskTable:  # noqa: ANN401
+    """Check a collection by its declared types and shape, as tables in memory are."""
+    kind = type(data).__name__
+    if not hasattr(data, "to_delayed") or kind not in ("Array", "DataFrame", "Series"):
+        raise TypeError(f"a Dask {kind} was passed; {_ADVICE}")
+    if kind == "Array":
+        return _array(data, groups)
+    if data.ndim != 2:
+        raise ValueError(f"Expected 2D array, got 1D array instead: {_ADVICE}")
+    names = list(data.columns)
+    if groups is not None and not (isinstance(groups, str | int) and groups in names):
+        raise ValueError(
+            f"groups of a Dask data frame must name one of its columns, which are {names}"
+        )
+    if names.count(groups) > 1:
+        raise ValueError(f"{names.count(groups)} columns are named {groups!r}")
+    return DaskTable(data, _checked_width(data, groups), groups)
+
+
+def _array(array: Any, groups: Any) -> DaskTable:  # noqa: ANN401
+    if array.ndim == 2 and array.shape[1] != array.shape[1]:
+        raise ValueError("the number of columns of a Dask array must be known")
+    width = array.shape[1] if array.ndim == 2 else 0
+    source_of(np.empty((0, width) if array.ndim == 2 else (0,) * array.ndim, dtype=array.dtype))
+    array = array.rechunk({1: -1})
+    if groups is None:
+        return DaskTable(array, width)
+    return DaskTable(*_with_owner(array, groups, width))
+
+
+def _with_owner(array: Any, groups: Any, width: int) -> tuple[Any, int, str]:  # noqa: ANN401
+    import dask.array
+    import dask.dataframe
+
+    lengths = array.chunks[0]
+    if any(length != length for length in lengths):
+        raise ValueError("groups need an array of known length; use .compute_chunk_sizes()")
+    if isinstance(groups, str | bytes) or getattr(groups, "shape", None) != (sum(lengths),):
+        raise ValueError("groups of a Dask array must be an array with one label per row")
+    labels = dask.array.asarray(groups).rechunk((lengths,))
+    columns = list(map(str, range(width)))
+    frame = dask.dataframe.from_dask_array(array, columns=columns)
+    owners = dask.dataframe.from_dask_array(labels, columns=OWNER)
+    return frame.assign(**{OWNER: owners}), width, OWNER
+
+
+def frame_of_pieces(pieces: list[Piece], width: int) -> Any:  # noqa: ANN401
+    """A data frame of the features of files, and of the keys that say whose rows are whose."""
+    import dask.dataframe
+    import pandas
+
+    kinds = {**{str(i): "float64" for i in range(width)}, OWNER: "object"}
+    empty = pandas.DataFrame({name: pandas.Series([], dtype=kind) for name, kind in kinds.items()})
+    return dask.dataframe.from_map(frame_of, pieces, meta=empty)
+
+
+def _checked_width(frame: Any, owner: Any) -> int:  # noqa: ANN401
+    import pandas
+
+    kinds = [kind for name, kind in zip(frame.columns, frame.dtypes, strict=True) if name != owner]
+    empty = {i: pandas.Series([], dtype=kind) for i, kind in enumerate(kinds)}
+    return source_of(pandas.DataFrame(empty)).n_features
+
+
+def keys_in(labels: Any) -> Any:  # noqa: ANN401
+    """The keys of labels, both a pandas Series."""
+    import pandas
+
+    return pandas.Series(keys_of(labels.tolist()), index=labels.index, dtype=object)
+
+
+def with_home(frame: Any, owner: Any, home: str, parts: int) -> Any:  # noqa: ANN401
+    """Put keys in place of labels, and beside them the partition in which each is gathered."""
+    import pandas
+
+    keys = keys_in(frame[owner])
+    homes = pandas.Series([home_of(key, parts) for key in keys], index=keys.index, dtype="int64")
+    frame = frame.copy(deep=False)
+    frame[owner], frame[home] = keys, homes
+    return frame
+
+
+def home_of(key: Any, parts: int) -> int:  # noqa: ANN401
+    """The partition in which the rows of a key are gathered, the same in whatever process.
+
+    Keys that are no text have one of their own together: their hashes may differ.
+    """
+    return crc32(key.encode()) % parts if isinstance(key, str) else 0
+
+
+def _names() -> Iterator[str]:
+    name = "home"
+    while True:
+        yield name
+        name += "_"
+
+
+def outside_keys(data: Any) -> set[Any]:  # noqa: ANN401
+    """What the recipe of a collection takes as given, because the scheduler has it."""
+    graph = dict(data.__dask_graph__())
+    futures = {node.key for node in graph.values() if hasattr(node, "add_done_callback")}
+    named = {key for node in graph.values() for key in getattr(node, "dependencies", ())}
+    return futures | (named - set(graph))
+
+
+def can_be_made_again(client: Any, data: Any) -> bool:  # noqa: ANN401
+    """Whether the recipe of a collection goes back to its beginning, without scattered data."""
+    keys = outside_keys(data)
+    for _ in range(_TRIES):
+        known = not keys or client.run_on_scheduler(recipes_known, keys=keys)
+        if known is not None:
+            return bool(known)
+        # What was submitted a moment ago is still on its way.
+        sleep(_PAUSE)
+    return False
+
+
+def recipes_known(keys: set[Any], dask_scheduler: Any = None) -> bool | None:  # noqa: ANN401
+    """Whether there is a recipe for all of these, and for what they were made of. Runs there.
+
+    None if one of them is not known at all.
+    """
+    stack = [dask_scheduler.tasks.get(key) for key in keys]
+    if None in stack:
+        return None
+    seen = set(stack)
+    while stack:
+        task = stack.pop()
+        if task.run_spec is None or task.has_lost_dependencies:
+            return False
+        stack += [other for other in task.dependencies if other not in seen]
+        seen.update(task.dependencies)
+    return True

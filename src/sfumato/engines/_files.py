@@ -1,0 +1,161 @@
+"""Files as rows: CSV and its relatives, NumPy arrays, Parquet. The format goes by the name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.engines._file_engine import FileEngine
+from sfumato.engines._frames import Blocks
+from sfumato.engines._groups import numbered
+from sfumato.engines._memory import ArrayRows, check_whole
+from sfumato.engines._partitions import PartedRows, Piece
+from sfumato.engines._rows import Rows
+from sfumato.engines.formats._csv import Declared, Delimited, Header
+from sfumato.engines.formats._npy import Npy
+from sfumato.engines.formats._parquet import Parquet
+from sfumato.engines.formats._storage import Paths, Stored, stored
+from sfumato.engines.formats._table import Column, Layout, Several, Table, select
+
+_TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+_FORMATS = (*_TEXT, ".npy", ".parquet")
+_IN_MEMORY = 128 * 10**6
+
+
+@dataclass(frozen=True)
+class TableFile(os.PathLike[str]):
+    """A path, or several, with what is declared about them, to be passed wherever a path is taken.
+
+    `columns` are names or positions from 0, in the order in which they are read; or the number of
+    columns, all of which are read. The others matter to text tables alone. `header` says whether
+    the first line names the columns; where that is not said, it does if all column names that are
+    asked for, and all of `names`, are in it. `sep` is the separator; without it that of the header,
+    or without a header a comma, a tab in .tsv. Nothing is guessed from a row.
+    """
+
+    path: str | os.PathLike[str] | tuple[str | os.PathLike[str], ...]
+    columns: tuple[Column, ...] | int | None = None
+    header: Header = None
+    sep: str | None = None
+    names: tuple[str, ...] = ()
+
+    def __fspath__(self) -> str:
+        if isinstance(self.path, tuple):
+            raise TypeError("several files have no path of their own")
+        return os.fspath(self.path)
+
+
+def open_file(
+    path: Paths | TableFile,
+    *,
+    columns: Iterable[Column] | int | None = None,
+    groups: Column | None = None,
+    max_rows_per_group: int = 1,
+    header: Header = None,
+    sep: str | None = None,
+    width: int | None = None,
+) -> Rows:
+    """Open files as rows that can be folded over; the rows are read at the first question.
+
+    A path may be a pattern (`part-*.parquet`), a folder, an address such as s3://bucket/rows, or a
+    list of those: all files have the same columns. A file whose rows would take much memory, even
+    as integers, is read again in every pass, in pieces: see `in_memory_bytes`.
+
+    `columns`, `header` and `sep` are as in `TableFile`. `groups` names the column that says whose
+    rows are whose; it is read at once, and is no feature. `width` is the number of features, if
+    that is known from elsewhere: a text table without a header has so many.
+    """
+    layout = layout_of(path, columns=columns, groups=groups, header=header, sep=sep, width=width)
+    n_features = len(layout.positions)
+    if 2 * layout.table.about_rows() * n_features > in_memory_bytes():
+        return PartedRows(FileEngine.of(layout, max_rows_per_group))
+    whole = Piece.whole(layout)
+    if layout.owner is None:
+        return ArrayRows(Blocks(whole.blocks, n_features))
+    labels = numbered(whole.labels())
+    return ArrayRows(
+        Blocks(whole.blocks, n_features, len(labels)),
+        groups=labels,
+        max_rows_per_group=max_rows_per_group,
+    )
+
+
+def is_path(source: object) -> bool:
+    """Whether something is meant as a path, a pattern, an address, or a list of those."""
+    if isinstance(source, list | tuple) and source:
+        return all(isinstance(path, str | os.PathLike) for path in source)
+    return isinstance(source, str | os.PathLike | TableFile)
+
+
+def in_memory_bytes() -> int:
+    """How large the lattice of a file may be to be kept; larger files are read in every pass."""
+    wanted = os.environ.get("SFUMATO_LATTICE_MB", "")
+    if not wanted:
+        return _IN_MEMORY
+    if not wanted.isdecimal():
+        raise ValueError(f"SFUMATO_LATTICE_MB must be a whole number from 0 on, got {wanted!r}")
+    return int(wanted) * 10**6
+
+
+def layout_of(
+    path: Paths | TableFile,
+    *,
+    columns: Iterable[Column] | int | None = None,
+    groups: Column | None = None,
+    header: Header = None,
+    keep: Iterable[Column] = (),
+    sep: str | None = None,
+    width: int | None = None,
+) -> Layout:
+    """Find the columns asked for. Reads names, types and the ends of records, but no values."""
+    names: Iterable[str] = ()
+    if isinstance(path, TableFile):
+        columns = path.columns if columns is None else columns
+        header, sep, names, path = path.header, path.sep, path.names, path.path
+    if isinstance(columns, int | np.integer):
+        columns = check_whole(columns, "columns")
+    elif columns is not None and not isinstance(columns, str):
+        columns = list(columns)
+    if groups is not None and not isinstance(groups, str | int | np.integer):
+        raise TypeError(
+            "groups of a file must be the name or the position of one of its columns, got "
+            f"{type(groups).__name__}"
+        )
+    others = [*([] if groups is None else [groups]), *(keep := tuple(keep))]
+    listed = columns if isinstance(columns, list) else []
+    text = Declared(
+        header=header,
+        separator=sep,
+        names=frozenset(c for c in map(str, (*listed, *others, *names)) if not c.isdecimal()),
+        width=_width(columns, others, width),
+        at_least=isinstance(columns, list),
+    )
+    tables = [_table(file, text) for file in stored(path, _FORMATS)]
+    return select(Several.of(tables), columns, groups, keep)
+
+
+def _width(columns: object, others: Sequence[Column], width: int | None) -> int | None:
+    """How many columns a text table without a header has, by what was declared."""
+    if isinstance(columns, int):
+        return columns
+    if isinstance(columns, list):
+        asked = [str(column) for column in (*columns, *others)]
+        # What is no position is refused later, in its own words.
+        return max((int(c) for c in asked if c.isdecimal()), default=0) + 1
+    return None if width is None else width + len(set(map(str, others)))
+
+
+def _table(file: Stored, text: Declared) -> Table:
+    name = file.name.lower()
+    if name.endswith(_TEXT):
+        return Delimited.open(file, text)
+    if name.endswith(".npy"):
+        return Npy.open(file)
+    if name.endswith(".parquet"):
+        return Parquet.open(file)
+    raise ValueError(
+        f"the name of a data file must end in {', '.join(_FORMATS)}, got {file.name!r}"
+    )

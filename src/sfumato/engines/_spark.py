@@ -1,0 +1,410 @@
+"""Rows on Spark: data frames through Arrow, and files that the executors read themselves."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+import weakref
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from numbers import Integral
+from threading import Event, Thread
+from typing import Any
+
+from pyspark import StorageLevel, inheritable_thread_target
+from pyspark.sql import SparkSession, functions, types
+
+from sfumato._lattice.box import Box
+from sfumato._lattice.kernels.dispatch import MAX_FEATURES
+from sfumato.engines._files import TableFile, layout_of
+from sfumato.engines._partitions import PartedRows, PartitionsMissing, pieces_of
+from sfumato.engines._progress import Pass, latest
+from sfumato.engines._rows import Fold, Partial, Pick, Picked, Rows, Scale
+from sfumato.engines._spark_worker import (
+    LATTICE,
+    MARK,
+    NUMBERS,
+    SENT,
+    Columns,
+    OnBatches,
+    Pieces,
+    Source,
+    adding,
+    keying,
+    marking,
+    reading,
+    received,
+    running,
+    snapping,
+)
+from sfumato.engines._threads import allowed_threads
+from sfumato.engines.formats._csv import Header
+from sfumato.engines.formats._storage import Paths
+from sfumato.engines.formats._table import Column, Layout
+
+# Seconds between two looks.
+_PAUSE = 0.2
+
+
+@contextmanager
+def followed(session: Any, stages: int) -> Iterator[None]:  # noqa: ANN401
+    """Move the bar of the pass that has begun with the tasks of Spark's next stages, so many.
+
+    Nobody watches: nothing is done. Spark Connect does not tell.
+    """
+    watched = latest()
+    if watched is None:
+        yield
+        return
+    ready, over = Event(), Event()
+    follow = inheritable_thread_target(session)(_follow)
+    Thread(target=follow, args=(session, stages, watched, ready, over), daemon=True).start()
+    ready.wait()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def _follow(session: Any, stages: int, watched: Pass, ready: Event, over: Event) -> None:  # noqa: ANN401
+    # No bar is worth an error: the session may end meanwhile.
+    with suppress(Exception):
+        try:
+            tracker = session.sparkContext.statusTracker()
+            earlier = set(tracker.getActiveStageIds())
+        finally:
+            ready.set()
+        ours: set[int] = set()
+        while not over.wait(_PAUSE):
+            ours |= set(tracker.getActiveStageIds()) - earlier
+            watched.reach(_done(map(tracker.getStageInfo, ours)) / stages)
+
+
+def _done(stages: Iterable[Any]) -> float:
+    known = (stage for stage in stages if stage is not None and stage.numTasks)
+    return float(sum(stage.numCompletedTasks / stage.numTasks for stage in known))
+
+
+_SYSTEM = ("FileNotFoundError", "PermissionError", "ImportError", "ModuleNotFoundError")
+
+# What the driver receives in one pass. States that are larger together are added up on the way.
+_RECEIVED_BYTES = 2**24
+
+
+class SparkEngine:
+    """Partitions that Spark puts on the lattice once, keeps, and makes again when lost.
+
+    Spark may cut a frame differently each time it is read, for example when an executor has come
+    or gone. So the lattice is dealt out to `n_parts` partitions, a number that is fixed here;
+    unless `fixed` says that the frame has exactly those whenever it is read.
+    """
+
+    def __init__(
+        self,
+        frame: Any,  # noqa: ANN401
+        source: Source,
+        n_parts: int,
+        *,
+        fixed: bool = False,
+        max_rows_per_group: int | None = None,
+        keep: bool = True,
+    ) -> None:
+        self._frame = frame
+        self._source = source
+        self._n_parts = n_parts
+        self._fixed = fixed
+        self._most = max_rows_per_group
+        self._keep = keep
+        self._box: Box | None = None
+        self._kept: list[Any] = []
+        weakref.finalize(self, _forget, self._kept).atexit = False
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self._source.n_features
+
+    @property
+    def n_parts(self) -> int:
+        """Number of partitions."""
+        return self._n_parts
+
+    @property
+    def max_rows_per_group(self) -> int | None:
+        """Rows that one group can have, or None where every row stands for itself."""
+        return self._most
+
+    def run(self, task: Fold | Pick) -> Iterator[Partial | Picked]:
+        """Yield what the task returns for every partition, when all are done."""
+        lattice, stages = self._lattice(task.scale if isinstance(task, Fold) else task.box)
+        sent = mapped(lattice, running(task, self.n_features), SENT)
+        if isinstance(task, Fold):
+            size = task.kernel.empty().size
+            if 8 * size * self._n_parts > _RECEIVED_BYTES:
+                places = min(self._n_parts, -(-size // NUMBERS))
+                sent = mapped(sent.repartitionById(places, sent.place % places), adding(), SENT)
+                stages += 1
+        with followed(sent.sparkSession, stages):
+            table = collected(sent)
+        return received(task, table.to_batches())
+
+    def close(self) -> None:
+        """Let go of the lattice that the executors keep."""
+        self._box = None
+        _let_go(self._kept)
+
+    def _lattice(self, scale: Scale) -> tuple[Any, int]:
+        """The rows on a scale, and in how many stages Spark asks something of them."""
+        if self._box is not None and scale == self._box:
+            return self._kept[0], 1
+        snap = snapping(self._source, scale, self._most, self._n_parts)
+        lattice = mapped(self._frame, snap, LATTICE)
+        if not self._fixed:
+            lattice = lattice.repartitionById(self._n_parts, "part")
+        # A ruler is laid on the rows once.
+        if self._keep and isinstance(scale, Box):
+            self.close()
+            self._kept.append(lattice.persist(StorageLevel.MEMORY_AND_DISK))
+            self._box = scale
+        return lattice, 1 if self._fixed else 2
+
+
+def mapped(frame: Any, work: OnBatches, schema: str) -> Any:  # noqa: ANN401
+    """Let Spark call `work` on the batches of every partition."""
+    with warnings.catch_warnings():
+        # Spark speaks of pandas here, which Arrow batches do without.
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
+        return frame.mapInArrow(work, schema)
+
+
+def collected(frame: Any) -> Any:  # noqa: ANN401
+    """Bring a small table here."""
+    collect = inheritable_thread_target(frame.sparkSession)(frame.toArrow)
+    try:
+        # In a thread of its own: at an interrupt Spark cancels its jobs from the main thread, which
+        # must not be talking to Spark meanwhile.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(collect).result()
+    except Exception as error:
+        raise PartitionsMissing(
+            f"Spark could not count all partitions: {_reason(error)}; nothing is released, and "
+            "what was charged stays charged"
+        ) from None
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong. What a worker says may hold values of rows, unless the system said it."""
+    said = re.findall(r"^(?:[\w.]+\.)?(\w+Error)(: .*)?$", str(error), re.MULTILINE)
+    if not said:
+        return type(error).__name__
+    name, words = said[-1]
+    return f"{name}{words}" if name in _SYSTEM else str(name)
+
+
+def _forget(kept: list[Any]) -> None:
+    """Let go of what nobody can ask about any more."""
+    # In a thread of its own: the garbage collector may call while this one is talking to Spark.
+    if kept:
+        Thread(target=_let_go, args=(kept,), daemon=True).start()
+
+
+def _let_go(kept: list[Any]) -> None:
+    while kept:
+        try:
+            kept.pop().unpersist()
+        # The session may have ended, and what it kept with it.
+        except Exception:
+            continue
+
+
+# A row's value may stand in the report of an error; nobody opens the page.
+_QUIET = {
+    "spark.log.level": "OFF",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+_HERE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+
+
+@contextmanager
+def session(workers: int | None = None, scheduler: str | None = None) -> Iterator[Any]:
+    """Use the active session, or start one on a master or on this machine and end it.
+
+    Executors run the Python that PYSPARK_PYTHON names; without it, one at the path of this one.
+    """
+    if workers is not None and scheduler is not None:
+        raise ValueError("workers are started here, or there is a scheduler: not both")
+    whole = isinstance(workers, int) and not isinstance(workers, bool)
+    if workers is not None and (not whole or workers < 1):
+        raise ValueError(f"workers must be a whole number from 1 on, got {workers!r}")
+    if scheduler is not None and not scheduler.startswith(("spark://", "local")):
+        raise ValueError(f"a Spark master has an address like spark://host:7077, got {scheduler!r}")
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        if workers is not None or scheduler is not None:
+            raise ValueError("a Spark session is active: stop it, or name no workers or scheduler")
+        yield active
+        return
+    spark = _started(scheduler or f"local[{workers or allowed_threads()}]")
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def _started(master: str) -> Any:  # noqa: ANN401
+    settings = {**_QUIET, **(_HERE if master.startswith("local") else {})}
+    builder = SparkSession.builder.master(master).appName("sfumato")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    before = os.environ.get("PYSPARK_PYTHON")
+    os.environ["PYSPARK_PYTHON"] = before or sys.executable
+    try:
+        return builder.getOrCreate()
+    finally:
+        if before is None:
+            del os.environ["PYSPARK_PYTHON"]
+
+
+_PIECES_PER_CORE = 2
+_LEAST_CELLS = 2**16
+_MOST_CELLS = 2**22
+
+_NUMBERS = (types.NumericType, types.BooleanType)
+_LABELS = (
+    types.NumericType,
+    types.BooleanType,
+    types.StringType,
+    types.BinaryType,
+    types.DatetimeType,
+)
+
+
+def open_spark(
+    frame: Any,  # noqa: ANN401
+    groups: str | None = None,
+    max_rows_per_group: int = 1,
+    *,
+    keep: bool = True,
+) -> Rows:
+    """Open a Spark data frame of numbers; `groups` names the column that says whose rows are whose.
+
+    Executors put each partition on the lattice at the first question and, with `keep`, hold it in
+    their storage, a quarter of its size as doubles; what a lost one held is made again. Without
+    `keep` the frame is read again in every pass. The frame must give the same rows whenever it is
+    read: one made with `rand()`, a sample, `uuid()` or a `limit` without an order need not, and a
+    row that moves when lost partitions are made again could count twice. Write such a frame out.
+    """
+    table = _columns(frame, groups)
+    width = len(table.columns) - (groups is not None)
+    parts = collected(mapped(table.select(functions.lit(0)), marking(), MARK)).num_rows
+    if groups is not None:
+        table = mapped(table, keying(width), _keyed(width))
+    return PartedRows(_engine(table, width, max(1, parts), groups, max_rows_per_group, keep=keep))
+
+
+@contextmanager
+def open_spark_files(
+    paths: Paths | TableFile,
+    *,
+    columns: Iterable[Column] | int | None = None,
+    groups: Column | None = None,
+    max_rows_per_group: int = 1,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    header: Header = None,
+    sep: str | None = None,
+) -> Iterator[Rows]:
+    """Open files for executors that read them themselves; what is started here ends with the block.
+
+    `scheduler` is the address of a Spark master (spark://host:7077); without it `workers` tasks
+    run at a time on this machine. A session that is active already is used, and stays. Paths and
+    columns are as for `open_file`; the executors must find the files under the same paths.
+    """
+    layout = layout_of(paths, columns=columns, groups=groups, header=header, sep=sep)
+    with session(workers, scheduler) as spark:
+        engine = _files(spark, layout, max_rows_per_group)
+        try:
+            yield PartedRows(engine)
+        finally:
+            engine.close()
+
+
+def _files(spark: Any, layout: Layout, most: int) -> SparkEngine:  # noqa: ANN401
+    width = len(layout.positions)
+    cores = spark.sparkContext.defaultParallelism
+    cells = layout.table.about_rows() * width // (_PIECES_PER_CORE * cores)
+    pieces = Pieces(tuple(pieces_of(layout, min(max(cells, _LEAST_CELLS), _MOST_CELLS))))
+    n_parts = len(pieces.pieces)
+    numbers = spark.range(0, n_parts, 1, n_parts)
+    if layout.owner is None:
+        return SparkEngine(numbers, pieces, n_parts, fixed=True)
+    table = mapped(numbers, reading(pieces), _keyed(width))
+    return _engine(table, width, n_parts, "owner", most)
+
+
+def _keyed(width: int) -> str:
+    """The schema of features with the keys of their labels behind them."""
+    return ", ".join([*(f"c{i} double" for i in range(width)), f"c{width} string"])
+
+
+def _engine(
+    table: Any,  # noqa: ANN401
+    width: int,
+    n_parts: int,
+    groups: str | None,
+    most: int,
+    *,
+    keep: bool = True,
+) -> SparkEngine:
+    if groups is None:
+        return SparkEngine(table, Columns(width), n_parts, keep=keep)
+    if not isinstance(most, Integral) or isinstance(most, bool) or most < 1:
+        raise ValueError(f"max_rows_per_group must be a whole number from 1 on, got {most!r}")
+    gathered = table.repartition(n_parts, table.columns[-1])
+    source = Columns(width, owned=True)
+    return SparkEngine(gathered, source, n_parts, max_rows_per_group=most, keep=keep)
+
+
+def _columns(frame: Any, groups: str | None) -> Any:  # noqa: ANN401
+    """The features as doubles and the owner behind them, checked by the schema alone."""
+    if not hasattr(frame, "mapInArrow"):
+        raise TypeError(f"a Spark {type(frame).__name__} was passed; pass a DataFrame")
+    if frame.isStreaming:
+        raise ValueError("a streaming data frame has no end: write it out and read that")
+    names = [field.name for field in frame.schema]
+    if groups is not None and (not isinstance(groups, str) or names.count(groups) != 1):
+        raise ValueError(
+            f"groups of a Spark data frame must name one of its columns, which are {names}"
+        )
+    plain = frame.toDF(*(f"c{i}" for i in range(len(names))))
+    owner = None if groups is None else names.index(groups)
+    places = [i for i in range(len(names)) if i != owner]
+    _check([frame.schema[i] for i in places])
+    chosen = [plain[f"c{i}"].cast("double").alias(f"c{n}") for n, i in enumerate(places)]
+    if owner is not None:
+        _check_label(frame.schema[owner])
+        chosen.append(plain[f"c{owner}"].alias(f"c{len(places)}"))
+    return plain.select(*chosen)
+
+
+def _check(fields: list[Any]) -> None:
+    if not fields:
+        raise ValueError("the data frame has no column to cluster; at least one is needed")
+    if len(fields) > MAX_FEATURES:
+        raise ValueError(
+            f"the data has {len(fields)} columns; at most {MAX_FEATURES} keep sums exact"
+        )
+    wrong = [field for field in fields if not isinstance(field.dataType, _NUMBERS)]
+    if wrong:
+        listing = ", ".join(f"{f.name} ({f.dataType.simpleString()})" for f in wrong[:30])
+        raise TypeError(f"columns must hold numbers; these do not: {listing}")
+
+
+def _check_label(field: Any) -> None:  # noqa: ANN401
+    if not isinstance(field.dataType, _LABELS):
+        kind = field.dataType.simpleString()
+        raise TypeError(f"column {field.name} ({kind}) cannot say whose rows are whose")

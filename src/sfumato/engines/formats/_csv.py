@@ -1,0 +1,305 @@
+"""Text tables (.csv, .tsv, plain or gzipped), read in blocks. A record is a row.
+
+Where records end, and what quotes mean, says `records`; a file in which that is not clear is
+refused when it is opened. After that no row can make reading fail: a record with too few fields has
+missing cells at its end, fields beyond the last column are ignored, blank lines are no records, and
+bytes that are not UTF-8 make their cell text. What becomes of a row looks at that row alone,
+whatever path its block takes. Nothing about the table is guessed from a row: see `Declared`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from sfumato._base.types import Floats
+from sfumato.engines._labels import MISSING
+from sfumato.engines.formats._records import (
+    BOM,
+    QUOTE,
+    Head,
+    Span,
+    checked,
+    head_of,
+    is_zipped,
+    line_ends,
+    readable,
+    reader,
+    records_in,
+    refuse_utf16,
+    spans_of,
+    without_end,
+)
+from sfumato.engines.formats._storage import Stored
+from sfumato.engines.formats._table import Block, Bools
+
+Header = bool | Literal["guess"] | None
+"""Whether the first record names the columns; None is not declared."""
+
+_CHARACTERS = 4 * 2**20
+_SEPARATORS = ",;\t|"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What is known about a text table without looking at a row of it.
+
+    Without `header` the first record is taken for names only if all of `names` are in it. A table
+    without names has `width` columns; at least so many where that is what its readers need.
+    """
+
+    header: Header = None
+    separator: str | None = None
+    names: frozenset[str] = frozenset()
+    width: int | None = None
+    at_least: bool = False
+
+    def __post_init__(self) -> None:
+        if self.header not in (True, False, None, "guess"):
+            raise ValueError(f"header must be True, False or None, got {self.header!r}")
+        mark = self.separator
+        if mark is not None and (
+            len(mark) != 1 or not mark.isascii() or mark.isalnum() or mark in "\"\r\n+-.'\0"
+        ):
+            raise ValueError(f"a separator is one character such as , ; | or a tab, got {mark!r}")
+
+
+@dataclass(frozen=True)
+class Delimited:
+    """A text table: its separator and columns are known. A piece of it has the bytes of `span`.
+
+    `line` is that of the first byte; `at_least` says that records may have more fields.
+    """
+
+    file: Stored
+    delimiter: str
+    names: tuple[str, ...]
+    named: bool
+    span: Span = (0, None)
+    line: int = 1
+    at_least: bool = False
+
+    @classmethod
+    def open(cls, file: Stored, declared: Declared) -> Delimited:
+        """Find the columns, and refuse a file in which the ends of records are not clear."""
+        refuse_utf16(file)
+        head = head_of(file)
+        if head is None and declared.header is not False:
+            raise ValueError(f"{file} is empty: it has no columns")
+        table = (head and _named(file, head, declared)) or _unnamed(file, head, declared)
+        checked(file, table.delimiter)
+        return table
+
+    @cached_property
+    def usual(self) -> tuple[int, ...]:
+        """All columns."""
+        return tuple(range(len(self.names)))
+
+    @property
+    def files(self) -> tuple[Stored, ...]:
+        """The file."""
+        return (self.file,)
+
+    def about_rows(self) -> int:
+        """Guess from the size of the file: eight characters in a cell, or two once compressed."""
+        per_cell = 2 if is_zipped(self.file) else 8
+        return self.file.size // (per_cell * len(self.names))
+
+    def pieces(self, rows: int) -> list[Delimited]:
+        """Cut the file where records begin; one that is compressed stays whole."""
+        spans = spans_of(self.file, self.delimiter, self.span[0], rows * 8 * len(self.names))
+        return [replace(self, span=span) for span in spans]
+
+    def check(self, positions: Sequence[int]) -> None:
+        """Text declares no types: nothing to refuse."""
+
+    def check_owner(self, position: int) -> None:
+        """Any text can say whose rows are whose."""
+
+    def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
+        """Read these columns, in this order, from the first row to the last."""
+        for first, text in self._chunks():
+            if QUOTE in text:
+                yield self._careful(*records_in(text, first), positions)
+                continue
+            lines = _plain(text)
+            if (values := self._fast(lines, positions)) is not None:
+                yield Block.clean(values, first)
+            else:
+                yield self._careful(lines, range(first, first + len(lines)), positions)
+
+    def cells(self, position: int) -> Iterator[list[str]]:
+        """Read one column as text."""
+        for first, text in self._chunks():
+            records = records_in(text, first)[0] if QUOTE in text else _plain(text)
+            rows = (fields(record, self.delimiter) for record in records if not self._blank(record))
+            yield [row[position].strip() if position < len(row) else "" for row in rows]
+
+    def _chunks(self) -> Iterator[tuple[int, str]]:
+        """Yield runs of whole records, each with the number of its first line."""
+        with reader(self.file, self.span) as file:
+            number = self.line
+            while text := file.read(_CHARACTERS):
+                held = [text, file.readline()]
+                quotes = sum(part.count(QUOTE) for part in held)
+                while quotes % 2 and (line := file.readline()):
+                    held.append(line)
+                    quotes += line.count(QUOTE)
+                text = "".join(held)
+                yield number, text.replace(BOM, "") if BOM in text else text
+                number += line_ends(text)
+
+    def _fast(self, lines: list[str], positions: Sequence[int]) -> Floats | None:
+        """Parse lines of which every cell asked for is a number or empty; None if one is not."""
+        mark, marks = self.delimiter, len(self.names) - 1
+        counts = [line.count(mark) for line in lines]
+        if min(counts) < marks or (max(counts) > marks and not self.at_least):
+            return None
+        if marks == 0 and not all(map(str.strip, lines)):
+            return None
+        filled = _fill("\n".join(lines), mark).split("\n")
+        try:
+            return np.loadtxt(filled, delimiter=mark, comments=None, usecols=positions, ndmin=2)
+        except ValueError:
+            return None
+
+    def _careful(self, records: list[str], lines: Sequence[int], positions: Sequence[int]) -> Block:
+        """Parse records cell by cell."""
+        kept = [i for i, record in enumerate(records) if not self._blank(record)]
+        rows = [fields(records[i], self.delimiter) for i in kept]
+        values = np.empty((len(rows), len(positions)))
+        text = np.zeros(values.shape, dtype=np.bool_)
+        for j, position in enumerate(positions):
+            cells = [row[position] if position < len(row) else "" for row in rows]
+            values[:, j], text[:, j] = _numbers(cells)
+        width = len(self.names)
+        ragged = [len(row) < width or (len(row) > width and not self.at_least) for row in rows]
+        places = np.array([lines[i] for i in kept], dtype=np.int64)
+        return Block(values, text, np.array(ragged, dtype=np.bool_), places)
+
+    def _blank(self, record: str) -> bool:
+        return not record.strip(" \t") and self.delimiter not in record
+
+
+def fields(record: str, delimiter: str) -> list[str]:
+    """Split a record, in which quotes are as they should be, into its fields."""
+    if QUOTE not in record:
+        return record.split(delimiter)
+    found, held, quotes = [], [], 0
+    for part in record.split(delimiter):
+        held.append(part)
+        quotes += part.count(QUOTE)
+        if quotes % 2 == 0:
+            whole = delimiter.join(held)
+            found.append(whole[1:-1].replace('""', QUOTE) if whole[:1] == QUOTE else whole)
+            held, quotes = [], 0
+    return found + held
+
+
+def _named(file: Stored, head: Head, declared: Declared) -> Delimited | None:
+    """The table, if its first record names the columns."""
+    if declared.header is False:
+        return None
+    mark, found = _split_head(file, head, declared)
+    absent = declared.names - set(found)
+    if declared.header is None and (absent or not declared.names):
+        raise ValueError(_undeclared(file, absent))
+    if declared.header == "guess" and not _looks_like_names(found):
+        return None
+    names = tuple(readable(name) or f"column {i}" for i, name in enumerate(found))
+    return Delimited(file, mark, names, True, (head.end, None), head.next_line)
+
+
+def _unnamed(file: Stored, head: Head | None, declared: Declared) -> Delimited:
+    """The table, if its first record is a row: what it is like is declared."""
+    mark, width = _separator(file, declared) or ",", declared.width
+    if declared.header == "guess" and head is not None:
+        mark, found = _split_head(file, head, declared)
+        width = len(found)
+    if width is None:
+        raise ValueError(
+            f"{file} has no line that names its columns: say how many there are, with --columns N "
+            "or bounds for each (--bounds 0=LOW,HIGH --bounds 1=LOW,HIGH …); in Python with "
+            "TableFile(path, header=False, columns=N). They are not counted in a row"
+        )
+    names = tuple(map(str, range(width)))
+    return Delimited(file, mark, names, False, at_least=declared.at_least)
+
+
+def _split_head(file: Stored, head: Head, declared: Declared) -> tuple[str, list[str]]:
+    """The first record in its fields: by the separator declared, or by one that it has."""
+    mark = _separator(file, declared)
+    if mark is None:
+        unquoted = "".join(head.text.split(QUOTE)[::2])
+        marks = [m for m in _SEPARATORS if m in unquoted] or [","]
+        split = {m: {name.strip() for name in fields(head.text, m)} for m in marks}
+        mark = min(marks, key=lambda m: len(declared.names - split[m]))
+    return mark, [name.strip() for name in fields(head.text, mark)]
+
+
+def _separator(file: Stored, declared: Declared) -> str | None:
+    return declared.separator or ("\t" if ".tsv" in file.name.lower() else None)
+
+
+def _undeclared(file: Stored, absent: Set[str]) -> str:
+    lacks = f" There is no {', '.join(map(repr, sorted(absent)))} in it." if absent else ""
+    return (
+        f"does the first line of {file} name the columns, or is it a row?{lacks} Say so: "
+        "--header, or --no-header --columns N; in Python TableFile(path, header=True), or "
+        "TableFile(path, header=False, columns=N). Or name columns that are in it (--columns a,b, "
+        "--bounds a=LOW,HIGH). It is not guessed: names are published with a model"
+    )
+
+
+def _looks_like_names(found: list[str]) -> bool:
+    """Whether there is no number among the fields of a first record, for the owner's eyes."""
+    filled = [field for field in found if field.lower() not in MISSING]
+    return bool(filled) and not any(math.isfinite(_number(field)) for field in filled)
+
+
+def _plain(text: str) -> list[str]:
+    """Records without quotes are lines."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return without_end(text).split("\n")
+
+
+def _fill(text: str, mark: str) -> str:
+    """Write nan into empty cells, which NumPy's parser does not take."""
+    # Twice, because matches do not overlap: three delimiters in a row hold two empty cells.
+    for _ in range(2):
+        text = text.replace(mark * 2, f"{mark}nan{mark}")
+    text = text.replace(f"{mark}\n", f"{mark}nan\n").replace(f"\n{mark}", f"\nnan{mark}")
+    text = f"nan{text}" if text.startswith(mark) else text
+    return f"{text}nan" if text.endswith(mark) else text
+
+
+def _number(cell: str) -> float:
+    # float() alone would take 1_000 and digits of other scripts, which NumPy's parser refuses.
+    cell = cell.strip()
+    if "_" in cell or not cell.isascii():
+        return math.nan
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan
+
+
+def _numbers(cells: list[str]) -> tuple[Floats, Bools]:
+    """Parse a column; returns its numbers, and where it holds text."""
+    text = np.zeros(len(cells), dtype=np.bool_)
+    joined = "".join(cells)
+    if joined.isascii() and "_" not in joined:
+        try:
+            return np.fromiter(map(float, cells), np.float64, len(cells)), text
+        except ValueError:
+            pass
+    values = np.fromiter(map(_number, cells), np.float64, len(cells))
+    for i in np.flatnonzero(np.isnan(values)):
+        text[i] = cells[i].strip().lower() not in MISSING
+    return values, text

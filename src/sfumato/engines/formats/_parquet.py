@@ -1,0 +1,208 @@
+"""Parquet files, read and written in batches. The only file that imports pyarrow for files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato._base.types import Floats
+from sfumato.engines.formats._storage import Stored
+from sfumato.engines.formats._table import Block, rows_at_once
+
+_BUFFER = 2**20
+
+# pandas stores the index of a data frame under such a name; it is no column of the frame.
+_INDEX = re.compile(r"__index_level_\d+__")
+
+
+@dataclass(frozen=True)
+class Parquet:
+    """A Parquet file; its schema names the columns and declares their types.
+
+    A piece of a table has the row groups from the first of `span` on, up to the other.
+    """
+
+    file: Stored
+    names: tuple[str, ...]
+    named: bool = True
+    span: tuple[int, int] | None = None
+
+    @classmethod
+    def open(cls, path: Stored) -> Parquet:
+        """Read the names of the columns."""
+        with _file(path) as file:
+            names = tuple(file.schema_arrow.names)
+        if not names:
+            raise ValueError(f"{path} is empty: it has no columns")
+        return cls(path, names)
+
+    @property
+    def files(self) -> tuple[Stored, ...]:
+        """The file."""
+        return (self.file,)
+
+    def about_rows(self) -> int:
+        """The number of rows that the file declares."""
+        with _file(self.file) as file:
+            return int(file.metadata.num_rows)
+
+    def pieces(self, rows: int) -> list[Parquet]:
+        """Take row groups together until there are enough rows; a row group is not cut."""
+        with _file(self.file) as file:
+            about = file.metadata
+            sizes = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
+        ends, held = [0], 0
+        for end, size in enumerate(sizes, 1):
+            held += size
+            if held >= rows or end == len(sizes):
+                ends.append(end)
+                held = 0
+        return [replace(self, span=span) for span in pairwise(ends)] or [self]
+
+    @cached_property
+    def usual(self) -> tuple[int, ...]:
+        """All columns but the index that pandas may have stored."""
+        return tuple(i for i, name in enumerate(self.names) if not _INDEX.fullmatch(name))
+
+    def check(self, positions: Sequence[int]) -> None:
+        """Refuse columns whose declared type is not a number."""
+        with _file(self.file) as file:
+            schema = file.schema_arrow
+        wrong = [schema.field(i) for i in positions if not _is_number(schema.field(i).type)]
+        if wrong:
+            listing = ", ".join(f"{field.name} ({field.type})" for field in wrong)
+            raise ValueError(f"columns must hold numbers; these do not: {listing}")
+
+    def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
+        """Read these columns, in this order, from the first row to the last."""
+        first = 1
+        for batch in self._batches(positions):
+            columns = [_floats(column) for column in batch]
+            yield Block.clean(np.column_stack(columns), first)
+            first += batch.num_rows
+
+    def check_owner(self, position: int) -> None:
+        """Refuse a column of lists, structures and the like."""
+        with _file(self.file) as file:
+            column = file.schema_arrow.field(position)
+        if not _is_label(column.type):
+            raise ValueError(
+                f"column {column.name} ({column.type}) cannot say whose rows are whose: it must "
+                "hold numbers, text, bytes, dates or times"
+            )
+
+    def cells(self, position: int) -> Iterator[list[Any]]:
+        """Read one column as Python values of its type; None where one is missing."""
+        return (values_of(column) for column in self.arrays(position))
+
+    def arrays(self, position: int) -> Iterator[Any]:
+        """Read one column as Arrow arrays of its own type."""
+        return (batch.column(0) for batch in self._batches([position]))
+
+    def type_of(self, position: int) -> Any:  # noqa: ANN401
+        """The Arrow type of a column."""
+        with _file(self.file) as file:
+            return file.schema_arrow.field(position).type
+
+    def _batches(self, positions: Sequence[int]) -> Iterator[Any]:
+        """Yield batches with these columns only, in this order."""
+        wanted = [self.names[i] for i in positions]
+        # Of all columns: whoever reads two of them side by side gets blocks of the same rows.
+        size = rows_at_once(len(self.names))
+        with _file(self.file) as file:
+            groups = range(*(self.span or (0, file.metadata.num_row_groups)))
+            # The threads of a pass are ours.
+            for batch in file.iter_batches(size, list(groups), wanted, use_threads=False):
+                yield batch.select(wanted)
+
+
+class ParquetOut:
+    """A Parquet file that is written block by block: numbers, texts and columns of other files."""
+
+    def __init__(self, path: Path, names: Sequence[str], types: Sequence[Any]) -> None:
+        arrow = _pyarrow()
+        known = {"number": arrow.float64(), "text": arrow.string()}
+        kinds = [known[kind] if isinstance(kind, str) else kind for kind in types]
+        self._schema = arrow.schema(list(zip(names, kinds, strict=True)))
+        self._writer = arrow.parquet.ParquetWriter(path, self._schema)
+
+    def write(self, columns: Sequence[Any]) -> None:
+        """Write some rows, given column by column; NaN is written as a missing value."""
+        arrow = _pyarrow()
+        arrays = [
+            column if isinstance(column, arrow.Array) else arrow.array(column, from_pandas=True)
+            for column in columns
+        ]
+        self._writer.write_table(arrow.Table.from_arrays(arrays, schema=self._schema))
+
+    def close(self) -> None:
+        """Write the end of the file."""
+        self._writer.close()
+
+
+def _pyarrow() -> Any:  # noqa: ANN401
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError('Parquet needs pyarrow: pip install "sfumato[parquet]"') from None
+    return pyarrow
+
+
+def _file(file: Stored) -> Any:  # noqa: ANN401
+    arrow = _pyarrow()
+    source = file.where if file.local else file.open()
+    try:
+        # Pages are read as they are needed: a row group is not held as a whole.
+        return arrow.parquet.ParquetFile(source, buffer_size=_BUFFER, pre_buffer=False)
+    except arrow.ArrowInvalid:
+        raise ValueError(f"{file} is not a Parquet file") from None
+
+
+def _is_number(kind: Any) -> bool:  # noqa: ANN401
+    types = _pyarrow().types
+    tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
+    return any(test(kind) for test in tests)
+
+
+def _is_label(kind: Any) -> bool:  # noqa: ANN401
+    types = _pyarrow().types
+    if types.is_dictionary(kind):
+        return _is_label(kind.value_type)
+    texts = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    others = (types.is_fixed_size_binary, types.is_temporal, types.is_null)
+    return _is_number(kind) or any(test(kind) for test in (*texts, *others))
+
+
+def values_of(column: Any) -> list[Any]:  # noqa: ANN401
+    """Python values, and NumPy's for dates and times, whose range is larger. Never raises."""
+    arrow = _pyarrow()
+    types = arrow.types
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if types.is_timestamp(kind) or types.is_date(kind) or types.is_duration(kind):
+        return list(column.to_numpy(zero_copy_only=False))
+    try:
+        values: list[Any] = column.to_pylist()
+    except UnicodeDecodeError:
+        # A file may call bytes text that are not UTF-8.
+        raw = column.cast(arrow.large_binary() if types.is_large_string(kind) else arrow.binary())
+        values = [b if b is None else b.decode("utf-8", "surrogateescape") for b in raw.to_pylist()]
+    return values
+
+
+def _floats(column: Any) -> Floats:  # noqa: ANN401
+    """Numbers as float64, and NaN where a value is missing."""
+    arrow = _pyarrow()
+    if arrow.types.is_boolean(column.type):
+        column = column.cast(arrow.uint8())
+    values = column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return np.asarray(values, dtype=np.float64)

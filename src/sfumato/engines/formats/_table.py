@@ -1,0 +1,269 @@
+"""What every file format offers: named columns, and blocks of numbers to read again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato._base.types import Floats
+from sfumato.engines.formats._storage import Stored
+
+Bools = NDArray[np.bool_]
+Column = str | int
+"""A column as users name it: its header, or its position counted from 0."""
+
+_SHOWN = 30
+_BLOCK_CELLS = 2**19
+_FEWEST = 256
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a table, and what was wrong with them.
+
+    `values` has NaN for every cell that is not a number; `text` marks those of them that hold
+    something else than a missing value. `ragged` marks rows with too few or too many fields, and
+    `lines` says where in the file each row stands, counted from 1.
+    """
+
+    values: Floats
+    text: Bools
+    ragged: Bools
+    lines: NDArray[np.int64]
+
+    @classmethod
+    def clean(cls, values: Floats, first: int) -> Block:
+        """A block of which every row has all its fields, and no cell holds text."""
+        return cls(
+            values,
+            np.zeros(values.shape, dtype=np.bool_),
+            np.zeros(len(values), dtype=np.bool_),
+            np.arange(first, first + len(values)),
+        )
+
+
+def rows_at_once(n_columns: int) -> int:
+    """How many rows a block has: a few megabytes, whatever the width."""
+    return max(_FEWEST, min(65_536, _BLOCK_CELLS // max(1, n_columns)))
+
+
+class Table(Protocol):
+    """A file of rows. It may be read many times, and no row can make reading it fail."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of every column; its position where the file names none."""
+
+    @property
+    def named(self) -> bool:
+        """Whether the names come from the file."""
+
+    @property
+    def usual(self) -> tuple[int, ...]:
+        """Positions of the columns that are read when none are asked for."""
+
+    @property
+    def files(self) -> tuple[Stored, ...]:
+        """Where the rows lie."""
+
+    def about_rows(self) -> int:
+        """About how many rows there are, without reading them."""
+
+    def pieces(self, rows: int) -> Sequence[Table]:
+        """Cut the table into others of about so many rows, in order; each row is in one of them."""
+
+    def check(self, positions: Sequence[int]) -> None:
+        """Refuse columns that the file declares to be something else than numbers."""
+
+    def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
+        """Read these columns, in this order, from the first row to the last."""
+
+    def check_owner(self, position: int) -> None:
+        """Refuse a column whose declared type cannot say whose rows are whose."""
+
+    def cells(self, position: int) -> Iterator[list[Any]]:
+        """Read one column as it is: text, or values of its type."""
+
+
+def position_of(table: Table, column: Column) -> int:
+    """Find a column by its name or its position."""
+    places = [i for i, name in enumerate(table.names) if name == column]
+    if len(places) > 1:
+        raise ValueError(
+            f"{len(places)} columns are named {column!r}: name it by its position, one of "
+            f"{', '.join(map(str, places))}"
+        )
+    if places:
+        return places[0]
+    text = str(column)
+    if not isinstance(column, bool) and text.isascii() and text.isdigit():
+        if int(text) < len(table.names):
+            return int(text)
+    raise ValueError(f"there is no column {column!r}; {_listing(table)}")
+
+
+def _listing(table: Table) -> str:
+    width = len(table.names)
+    if not table.named:
+        return f"the columns have no names, only positions: 0 to {width - 1}"
+    more = f" and {width - _SHOWN} more" if width > _SHOWN else ""
+    return f"the columns are {', '.join(table.names[:_SHOWN])}{more}"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns that are read from a table: the features, and whose rows are whose.
+
+    Columns that are `kept` go beside the features as they are, for whoever asked for them.
+    """
+
+    table: Table
+    positions: tuple[int, ...]
+    owner: int | None = None
+    kept: tuple[int, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of every feature; its position where the file names none."""
+        return tuple(self.table.names[i] for i in self.positions)
+
+    @property
+    def given_names(self) -> tuple[str, ...] | None:
+        """The names of the features, if the file gives every one of them its own."""
+        distinct = len(set(self.names)) == len(self.names)
+        return self.names if self.table.named and distinct else None
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The names, to be read by people."""
+        return self.names if self.table.named else tuple(f"column {i}" for i in self.names)
+
+    def blocks(self) -> Iterator[Block]:
+        """Read the features."""
+        return self.table.blocks(self.positions)
+
+    def place_of(self, column: Column) -> int:
+        """Which feature a column is."""
+        position = position_of(self.table, column)
+        if position not in self.positions:
+            raise ValueError(f"column {column!r} is in the file, but not among the features")
+        return self.positions.index(position)
+
+
+def _chosen(
+    table: Table, columns: Iterable[Column] | int | None, others: Set[int | None]
+) -> tuple[int, ...]:
+    if isinstance(columns, str):
+        raise TypeError(f"columns must be a list of names or positions, got {columns!r}")
+    if columns is not None and not isinstance(columns, int):
+        return tuple(position_of(table, column) for column in columns)
+    if columns is not None and columns != len(table.usual):
+        raise ValueError(f"{table.files[0]} has {len(table.usual)} columns, not {columns}")
+    return tuple(i for i in table.usual if i not in others)
+
+
+def select(
+    table: Table,
+    columns: Iterable[Column] | int | None,
+    groups: Column | None = None,
+    keep: Iterable[Column] = (),
+) -> Layout:
+    """Choose the features, the column that names the groups, and those that are kept.
+
+    A number in place of columns is how many of them the table has.
+    """
+    owner = None if groups is None else position_of(table, groups)
+    kept = tuple(sorted({position_of(table, column) for column in keep}))
+    chosen = _chosen(table, columns, {owner, *kept})
+    twice = next((i for i in chosen if chosen.count(i) > 1), None)
+    if twice is not None:
+        raise ValueError(f"column {table.names[twice]!r} is asked for twice")
+    if owner in chosen:
+        raise ValueError(f"column {groups!r} names the groups and cannot be a feature as well")
+    both = next((i for i in chosen if i in kept), None)
+    if both is not None:
+        raise ValueError(
+            f"column {table.names[both]!r} is to be kept as it is and cannot be a feature as well"
+        )
+    if not chosen:
+        raise ValueError("no column is left to read; at least one is needed")
+    table.check(chosen)
+    if owner is not None:
+        table.check_owner(owner)
+    return Layout(table, chosen, owner, kept)
+
+
+@dataclass(frozen=True)
+class Several:
+    """Tables with the same columns in the same order. The first one speaks for all."""
+
+    tables: tuple[Table, ...]
+
+    @classmethod
+    def of(cls, tables: Sequence[Table]) -> Table:
+        """Put tables together; refuse those whose columns are not alike."""
+        first = tables[0]
+        for other in tables[1:]:
+            if (other.names, other.named) != (first.names, first.named):
+                raise ValueError(
+                    f"{other.files[0]} has other columns than {first.files[0]}, or in another "
+                    "order: files that are read together must have the same"
+                )
+        return first if len(tables) == 1 else cls(tuple(tables))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of every column; its position where the files name none."""
+        return self.tables[0].names
+
+    @property
+    def named(self) -> bool:
+        """Whether the names come from the files."""
+        return self.tables[0].named
+
+    @property
+    def usual(self) -> tuple[int, ...]:
+        """Positions of the columns that are read when none are asked for."""
+        return self.tables[0].usual
+
+    @property
+    def files(self) -> tuple[Stored, ...]:
+        """All files, in the order in which they are read."""
+        return tuple(file for table in self.tables for file in table.files)
+
+    def about_rows(self) -> int:
+        """About how many rows there are, without reading them."""
+        return sum(table.about_rows() for table in self.tables)
+
+    def pieces(self, rows: int) -> list[Table]:
+        """Cut every table into others of about so many rows."""
+        return [piece for table in self.tables for piece in table.pieces(rows)]
+
+    def check(self, positions: Sequence[int]) -> None:
+        """Refuse columns that a file declares to be something else than numbers."""
+        for table in self.tables:
+            table.check(positions)
+
+    def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
+        """Read these columns, in this order, from the first row to the last."""
+        for table in self.tables:
+            yield from table.blocks(positions)
+
+    def check_owner(self, position: int) -> None:
+        """Refuse a column whose declared type cannot say whose rows are whose."""
+        for table in self.tables:
+            table.check_owner(position)
+
+    def cells(self, position: int) -> Iterator[list[Any]]:
+        """Read one column as it is in each file: text, or values of its type there."""
+        for table in self.tables:
+            yield from table.cells(position)
+
+
+def tables_of(table: Table) -> tuple[Table, ...]:
+    """The tables of all files, each by itself."""
+    return table.tables if isinstance(table, Several) else (table,)

@@ -1,0 +1,341 @@
+"""Planar Laplace: nD-Laplace for points of the plane, with a remap onto admissible points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from scipy.spatial import KDTree
+from scipy.spatial.distance import cdist
+
+from sfumato._accounting.receipt import LocalReceipt
+from sfumato._base.types import Floats
+from sfumato._base.validation import check_epsilon, check_positive, check_whole
+from sfumato._core.local.lattice import LocalLattice, Units
+from sfumato._core.local.ndlaplace import NDLaplaceLaw
+from sfumato._lattice.box import Box
+from sfumato.local._transformer import KEPT, LocalPlan, LocalTransformer, MissingPolicy
+
+Truncation = Literal["clamp", "resample", "none"]
+
+
+class NDLaplace(LocalTransformer):
+    """Perturb each row with density ∝ exp(−ε·‖z − x‖), in any dimension.
+
+    Parameters
+    ----------
+    epsilon : float, optional
+        ε per unit of distance: two points r apart look alike within a factor e^{εr}.
+    level, radius : float, optional
+        In place of `epsilon`: points within a public `radius` look alike within a factor e^level,
+        so ε = level / radius.
+    bounds : pair (lower, upper)
+        Public bounds, scalars or one value per column. Required, and never read from the data:
+        what lies outside is clipped.
+    truncation : {"clamp", "resample", "none"}, default="clamp"
+        What becomes of reports outside the bounds. "clamp" moves them to the nearest point inside,
+        which costs nothing. "resample" draws until a report is inside; how often that takes
+        depends on the row, so it draws with ε/2 to keep ε. "none" leaves them where they are.
+    units : {"data", "box"}, default="data"
+        Distances are Euclidean in the units of the data; or, for columns of unlike kind, in
+        half-widths of the columns, that is in the cube [−1, 1]^d that the bounds span.
+    nan : {"center", "keep"}, default="center"
+        Cells that are not finite numbers go to the centre of their column; or they stay missing,
+        which tells everyone that they are.
+
+    Attributes
+    ----------
+    guarantee_ : Guarantee
+        A metric guarantee: it never adds to the ε of a private fit.
+    receipt_ : LocalReceipt
+        What is done to each row, and the guarantee in words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sfumato import NDLaplace
+    >>> X = np.random.default_rng(0).uniform(size=(1000, 2))
+    >>> NDLaplace(level=1, radius=0.1, bounds=(0, 1)).fit_transform(X).shape
+    (1000, 2)
+
+    """
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        *,
+        level: float | None = None,
+        radius: float | None = None,
+        bounds: Any = None,  # noqa: ANN401
+        truncation: Truncation = "clamp",
+        units: Units = "data",
+        nan: MissingPolicy = "center",
+    ) -> None:
+        self.epsilon = epsilon
+        self.level = level
+        self.radius = radius
+        self.bounds = bounds
+        self.truncation = truncation
+        self.units = units
+        self.nan = nan
+
+    def plan(self, box: Box) -> LocalPlan:
+        """Make a plan from public settings; all that can be refused is refused here."""
+        epsilon = epsilon_of(self.epsilon, self.level, self.radius)
+        if self.truncation not in get_args(Truncation):
+            raise ValueError(
+                f"truncation must be 'clamp', 'resample' or 'none', got {self.truncation!r}"
+            )
+        lattice = LocalLattice(box, self.units)
+        law = NDLaplaceLaw(lattice, epsilon, resample=self.truncation == "resample")
+        law.check(lattice)
+        receipt = LocalReceipt(
+            mechanism=type(self).__name__,
+            guarantee=law.guarantee,
+            law=law.words,
+            between_any_two=float(epsilon) * lattice.diameter,
+            slack=law.slack(lattice),
+            notes=self._notes(epsilon, lattice),
+        )
+        return LocalPlan(law, lattice, self.truncation != "none", receipt)
+
+    def _notes(self, epsilon: Fraction, lattice: LocalLattice) -> tuple[str, ...]:
+        halved = self.truncation == "resample"
+        far = mean_displacement(float(epsilon) / (2 if halved else 1), lattice.n_features)
+        told = {
+            "clamp": "reports outside the bounds are moved to the nearest point inside",
+            "resample": "reports are drawn with ε/2 until one is inside the bounds: what is cut "
+            "off depends on the row, and costs the other half",
+            "none": "reports may lie outside the bounds",
+        }[self.truncation]
+        moved = f"a report lies {far:.4g} from its row on average, {lattice.unit_name}"
+        before = "" if self.truncation == "none" else ", before that"
+        return (told, moved + before, *([KEPT] if self.nan == "keep" else []))
+
+
+def mean_displacement(epsilon: float, d: int) -> float:
+    """Return how far nD-Laplace noise moves a row on average: d / ε, the mean of Gamma(d, 1/ε)."""
+    return check_whole(d, "d") / float(check_epsilon(epsilon))
+
+
+def local_epsilon(
+    epsilon: float,
+    bounds: Any,  # noqa: ANN401
+    *,
+    d: int | None = None,
+    units: Units = "data",
+) -> float:
+    """Return ε of local differential privacy: what ε per unit of distance means inside bounds.
+
+    Any two rows in the bounds are at most a diameter apart, so they look alike within a factor
+    e^{ε·diameter}. Bounds that are scalars need the number of columns `d`.
+    """
+    columns = _columns(bounds) if d is None else check_whole(d, "d")
+    lattice = LocalLattice(Box.of(bounds, columns), units)
+    return float(check_epsilon(epsilon)) * lattice.diameter
+
+
+def _columns(bounds: Any) -> int:  # noqa: ANN401
+    try:
+        return max(np.size(side) for side in bounds)
+    except (TypeError, ValueError):
+        # Box.of says what is wrong with them.
+        return 1
+
+
+def epsilon_of(epsilon: Any, level: Any, radius: Any) -> Fraction:  # noqa: ANN401
+    """Read ε per unit of distance: given as it is, or as level / radius."""
+    if (level is None) != (radius is None) or (epsilon is None) == (level is None):
+        given = {"epsilon": epsilon, "level": level, "radius": radius}
+        told = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
+        raise ValueError(
+            "ε per unit of distance is needed: either epsilon, or level and radius "
+            f"(ε = level / radius), got {told or 'none of them'}"
+        )
+    if epsilon is not None:
+        return check_epsilon(epsilon)
+    return check_positive(level, "level") / check_positive(radius, "radius")
+
+
+MAX_PRIOR = 4096
+"""Most admissible points with a prior: their distances to one another fill 128 MB."""
+
+_BLOCK = 2**22
+
+
+class PlanarLaplace(NDLaplace):
+    """Perturb points of the plane with density ∝ exp(−ε·‖z − x‖) (Andrés et al. 2013).
+
+    The case d = 2 of `NDLaplace`. Reports can be remapped onto public admissible points: streets
+    instead of the sea. What is remapped is the report, so the guarantee stays as it is.
+
+    Parameters
+    ----------
+    epsilon, level, radius, bounds, truncation, units, nan
+        As in `NDLaplace`. With `remap` a report is remapped from where it was drawn, inside the
+        bounds or not, so truncation="resample" is refused.
+    remap : array-like of shape (n_points, 2), optional
+        Public admissible points. Without a prior a report becomes the nearest of them.
+    prior : array-like of shape (n_points,), optional
+        A public weight of each admissible point. A report then becomes the admissible point from
+        which the row is expected to lie least far (Chatzikokolakis et al. 2017). Neither may be
+        taken from the rows that are perturbed.
+
+    """
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        *,
+        level: float | None = None,
+        radius: float | None = None,
+        bounds: Any = None,  # noqa: ANN401
+        truncation: Truncation = "clamp",
+        units: Units = "data",
+        nan: MissingPolicy = "center",
+        remap: Any = None,  # noqa: ANN401
+        prior: Any = None,  # noqa: ANN401
+    ) -> None:
+        super().__init__(
+            epsilon,
+            level=level,
+            radius=radius,
+            bounds=bounds,
+            truncation=truncation,
+            units=units,
+            nan=nan,
+        )
+        self.remap = remap
+        self.prior = prior
+
+    def plan(self, box: Box) -> LocalPlan:
+        """Make a plan from public settings; all that can be refused is refused here."""
+        if box.n_features != 2:
+            raise ValueError(
+                f"PlanarLaplace perturbs points of 2 columns, got {box.n_features}; "
+                "NDLaplace perturbs any number of them"
+            )
+        plan = super().plan(box)
+        remap = self._remap(plan.lattice)
+        if remap is None:
+            return plan
+        notes = (remap.words, *plan.receipt.notes[1:])
+        return replace(plan, clamp=False, receipt=replace(plan.receipt, notes=notes))
+
+    def fit(self, X: Any, y: None = None) -> Self:  # noqa: ANN401
+        """Look at the number and the names of the columns. No value is read."""
+        super().fit(X)
+        self.remap_ = self._remap(self.plan_.lattice)
+        return self
+
+    def transform(self, X: Any) -> Floats:  # noqa: ANN401
+        """Perturb each point on its own, then remap the reports if there is a `remap`."""
+        reports: Floats = np.asarray(super().transform(X))
+        return reports if self.remap_ is None else self.remap_(reports)
+
+    def _remap(self, lattice: LocalLattice) -> Remap | None:
+        if self.remap is None:
+            if self.prior is not None:
+                raise ValueError("a prior belongs to admissible points: pass them as remap")
+            return None
+        if self.truncation == "resample" or self.nan == "keep":
+            raise ValueError(
+                "remap moves every report to an admissible point: it needs truncation='clamp' or "
+                f"'none' and nan='center', got {self.truncation!r} and {self.nan!r}"
+            )
+        points = _table(self.remap, "remap")
+        prior = None if self.prior is None else _weights(self.prior, len(points))
+        unit = lattice.steps / float(lattice.step)
+        epsilon = epsilon_of(self.epsilon, self.level, self.radius)
+        return Remap(points, prior, unit, float(epsilon))
+
+
+@dataclass(frozen=True, eq=False)
+class Remap:
+    """Moves reports onto admissible points; it looks at public settings and at reports only."""
+
+    points: Floats
+    prior: Floats | None
+    unit: Floats
+    epsilon: float
+
+    @property
+    def words(self) -> str:
+        """What becomes of a report, for the receipt."""
+        if self.prior is None:
+            return f"reports are moved to the nearest of {len(self.points)} admissible points"
+        return (
+            f"reports are moved to that of {len(self.points)} admissible points from which, under "
+            "the public prior, the row is expected to lie least far"
+        )
+
+    def __call__(self, reports: Floats) -> Floats:
+        """Return the admissible point of each report."""
+        moved = np.empty_like(reports)
+        step = max(1, _BLOCK // len(self.points))
+        for start in range(0, len(reports), step):
+            block = slice(start, start + step)
+            moved[block] = self.points[self._chosen(reports[block] / self.unit)]
+        return moved
+
+    @cached_property
+    def _scaled(self) -> Floats:
+        return self.points / self.unit
+
+    @cached_property
+    def _tree(self) -> KDTree:
+        return KDTree(self._scaled)
+
+    @cached_property
+    def _apart(self) -> Floats:
+        apart: Floats = cdist(self._scaled, self._scaled)
+        return apart
+
+    def _chosen(self, reports: Floats) -> Any:  # noqa: ANN401
+        if self.prior is None:
+            return self._tree.query(reports)[1]
+        with np.errstate(divide="ignore"):
+            belief = np.log(self.prior) - self.epsilon * cdist(reports, self._scaled)
+        belief = np.exp(belief - belief.max(axis=1, keepdims=True))
+        return (belief @ self._apart).argmin(axis=1)
+
+
+def _table(points: Any, name: str) -> Floats:  # noqa: ANN401
+    try:
+        table = np.asarray(points, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, two for each admissible point") from None
+    if (
+        table.ndim != 2
+        or table.shape[1:] != (2,)
+        or len(table) == 0
+        or not np.isfinite(table).all()
+    ):
+        raise ValueError(
+            f"{name} must hold two finite numbers for each of at least one admissible point, "
+            f"got shape {table.shape}"
+        )
+    return table
+
+
+def _weights(prior: Any, count: int) -> Floats:  # noqa: ANN401
+    if count > MAX_PRIOR:
+        raise ValueError(
+            f"a prior is supported for up to {MAX_PRIOR} admissible points, got {count}; "
+            "fewer points, or a remap without a prior, would work"
+        )
+    try:
+        weights = np.asarray(prior, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("prior must be numbers, one for each admissible point") from None
+    if weights.shape != (count,) or not np.isfinite(weights).all() or not (weights >= 0).all():
+        raise ValueError(
+            f"prior must hold a weight of 0 or more for each of the {count} admissible points, "
+            f"got shape {weights.shape}"
+        )
+    if not weights.any():
+        raise ValueError("prior must have a positive weight, got zeros only")
+    return weights

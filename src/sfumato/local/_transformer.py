@@ -1,0 +1,127 @@
+"""What all local mechanisms share: the scikit-learn contract around the randomizer's door."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sfumato._accounting.guarantee import Guarantee
+from sfumato._accounting.receipt import LocalReceipt
+from sfumato._base.types import Floats
+from sfumato._core.local.lattice import LocalLattice
+from sfumato._core.local.ndlaplace import LocalLaw
+from sfumato._core.local.randomizer import Randomizer
+from sfumato._lattice.box import Box
+from sfumato.engines._frames import Frame, source_of
+
+MissingPolicy = Literal["center", "keep"]
+
+KEPT = "which cells are missing is not hidden"
+
+
+@dataclass(frozen=True)
+class LocalPlan:
+    """A perturbation, ready to be applied to rows; made of public settings only."""
+
+    law: LocalLaw
+    lattice: LocalLattice
+    clamp: bool
+    receipt: LocalReceipt
+
+
+class LocalTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """A transformer that perturbs each row on its own. Mechanisms say how in `plan`.
+
+    A mechanism has the parameters `bounds` and `nan`, and a method `plan(box)`.
+    """
+
+    bounds: Any
+    nan: MissingPolicy
+
+    def plan(self, box: Box) -> LocalPlan:
+        """Make a plan from public settings; all that can be refused is refused here."""
+        raise TypeError(f"{type(self).__name__} is no mechanism: it has no plan")
+
+    def fit(self, X: Any, y: None = None) -> Self:  # noqa: ANN401
+        """Look at the number and the names of the columns. No value is read.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or data frame
+            Rows like those that will be perturbed.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+            The transformer, with the receipt of what it will do.
+
+        """
+        source = _rows_of(X)
+        if self.nan not in get_args(MissingPolicy):
+            raise ValueError(f"nan must be 'center' or 'keep', got {self.nan!r}")
+        self.plan_ = self.plan(Box.of(self.bounds, source.n_features))
+        validate_data(self, X, skip_check_array=True)
+        return self
+
+    def transform(self, X: Any) -> Floats:  # noqa: ANN401
+        """Perturb each row on its own, with new noise in every call.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or data frame
+            The rows. Cells that are not finite numbers follow the `nan` policy.
+
+        Returns
+        -------
+        reports : ndarray of shape (n_samples, n_features)
+            One report for each row, in the user's units.
+
+        """
+        check_is_fitted(self)
+        source = _rows_of(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        plan = self.plan_
+        door = Randomizer(plan.lattice.box, units=plan.lattice.units, missing=self.nan)
+        reports = np.empty((source.n_rows, source.n_features))
+        step = plan.lattice.block_rows
+        for start in range(0, source.n_rows, step):
+            block = source.read(start, min(start + step, source.n_rows))
+            reports[start : start + step] = door.perturb(block, plan.law, clamp=plan.clamp)
+        return reports
+
+    @property
+    def guarantee_(self) -> Guarantee:
+        """What the report of each row promises."""
+        return self.receipt_.guarantee
+
+    @property
+    def receipt_(self) -> LocalReceipt:
+        """What is done to each row, and the guarantee in words."""
+        check_is_fitted(self)
+        return self.plan_.receipt
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _rows_of(X: Any) -> Frame:  # noqa: ANN401
+    """Open rows that the caller brings; refused by type and shape, never by a value."""
+    source = source_of(X)
+    if not isinstance(source, Frame):
+        raise TypeError("rows are perturbed where they are: pass an array or a data frame")
+    if source.n_rows == 0:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape=(0, {source.n_features})) while a minimum of 1 "
+            "is required."
+        )
+    return source

@@ -1,0 +1,356 @@
+"""How a fit in more than three columns divides its budget: by public and released numbers only."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from sfumato._accounting.budget import Account, Caps, Share
+from sfumato._accounting.gaussian_dp import mu2_of
+from sfumato._core.curator import Answer, Curator
+from sfumato._core.queries.counts import MAX_NUMBERS, Grid
+from sfumato.methods._base import Task
+
+COUNT = Fraction(1, 50)
+"""The part of ε that buys the number of rows, unless it is declared."""
+
+# Sums get 1 and counts 0.15 of a Gaussian step: shifts matter more than sizes.
+COUNTS_PER_SUM = Fraction(3, 20)
+
+# Where noise is Gaussian: the part of ε for radii, beside that of the tree.
+_RADII = Fraction(1, 20)
+
+# Deviations below which the number of rows is bought again, and the part of ε for that.
+_CLEAR = 14
+_AGAIN = Fraction(1, 10)
+_FEWEST = 20.0
+
+Currency = Literal["pure", "gdp"]
+
+
+def steps_currency(task: Task, pure_part: Fraction, steps: int) -> Currency:
+    """The currency with the smaller noise for some clipped steps, after the pure parts are paid."""
+    if not task.delta:
+        return "pure"
+    rest = task.epsilon * (1 - pure_part)
+    # A bound on the ratio: its square must not overflow, however small ε is.
+    pure = (task.n_features + 3) * float(min(steps / rest, Fraction(10**100))) ** 2
+    gaussian = float(1 + COUNTS_PER_SUM) * steps / float(mu2_of(rest, task.delta))
+    return "gdp" if gaussian < pure else "pure"
+
+
+def caps_of(task: Task, tree: Fraction, steps: int) -> Caps:
+    """Pure ε for all; or for rows, tree and radii alone, where Gaussian noise is the smaller."""
+    pure = COUNT + (1 - COUNT) * (tree + _RADII)
+    if steps_currency(task, pure, steps) == "pure":
+        return Caps(pure=task.epsilon)
+    return Caps(pure=task.epsilon * pure, gaussian=(task.epsilon * (1 - pure), task.delta))
+
+
+@dataclass(frozen=True)
+class Size:
+    """About how many rows there are, with the deviation of its noise: 0 where it is declared."""
+
+    n: float
+    std: float
+
+    def and_by(self, answer: Answer) -> Size:
+        """What two counts of the same rows say together."""
+        if not self.std:
+            return self
+        mine, theirs = self.std**-2, answer.noise_std**-2
+        n = (mine * self.n + theirs * float(answer.values[0])) / (mine + theirs)
+        return Size(max(_FEWEST, n), (mine + theirs) ** -0.5)
+
+
+@dataclass(frozen=True)
+class Wallet:
+    """The account of a fit, and about how many rows it is for."""
+
+    account: Account
+    task: Task
+    rows: Size
+
+    @property
+    def n(self) -> float:
+        """About how many rows there are."""
+        return self.rows.n
+
+    @property
+    def currency(self) -> Currency:
+        """What means, moments and steps are paid with."""
+        return "gdp" if self.account.caps.gaussian[1] else "pure"
+
+    @property
+    def epsilon(self) -> float:
+        """What is left of ε before the first Gaussian answer."""
+        return float(self.account.rest("pure").amount + self.account.caps.gaussian[0])
+
+    def per_row(self, epsilon: float) -> float:
+        """What noise is fitted to where `epsilon` is paid: less of it for each row of a group."""
+        return epsilon / self.task.max_rows_per_group
+
+    def pure(self, amount: float) -> Share:
+        """A share of pure ε, at most what is left."""
+        return take(self.rest("pure"), exact(amount))
+
+    def rest(self, currency: Currency) -> Share:
+        """All that is left of a currency."""
+        return self.account.rest(currency)
+
+    def steps(self, others: float) -> Steps:
+        """What means, moments and steps can have when `others` is set aside of pure ε."""
+        rest = self.rest(self.currency)
+        amount = rest.amount - (exact(others) if self.currency == "pure" else 0)
+        rows = self.task.max_rows_per_group
+        return Steps(rest.account or self.account, self.currency, amount, rows)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What means, moments and steps share: an amount of one currency, cut by fractions.
+
+    `rows` is how many rows of a group are protected together.
+    """
+
+    account: Account
+    currency: Currency
+    amount: Fraction
+    rows: int
+
+    @property
+    def pure(self) -> bool:
+        """Whether the noise is pure."""
+        return self.currency == "pure"
+
+    @property
+    def size(self) -> float:
+        """ε, or μ, of all steps together, for each row of a group: what noise is fitted to."""
+        return (float(self.amount) if self.pure else math.sqrt(self.amount)) / self.rows
+
+    def share(self, fraction: float) -> Share:
+        """A share of the amount."""
+        return take(self.account.rest(self.currency), self.amount * exact(fraction))
+
+    def last(self) -> Share:
+        """All that is left, for the last step."""
+        return self.account.rest(self.currency)
+
+    def noise(self, fraction: float, n_features: int) -> float:
+        """Deviation of a coordinate of a sum of vectors of length 1 that a fraction pays for."""
+        if self.pure:
+            return math.sqrt(n_features + 3) / (self.size * fraction)
+        return math.sqrt(float(1 + COUNTS_PER_SUM) / fraction) / self.size
+
+
+def exact(amount: float) -> Fraction:
+    """A float as a fraction that is easy to read."""
+    return Fraction(amount).limit_denominator(10**12)
+
+
+def take(share: Share, amount: Fraction) -> Share:
+    """Cut an amount off a share; all of it where there is no more."""
+    if amount >= share.amount:
+        return share
+    return share.split(amount, share.amount - amount)[0]
+
+
+def open_wallet(curator: Curator, task: Task, account: Account) -> Wallet:
+    """Buy the number of rows, unless it is declared; twice, if it does not stand out from noise."""
+    if task.n_rows is not None:
+        return Wallet(account, task, Size(float(max(_FEWEST, task.n_rows)), 0.0))
+    everything = Grid(1, task.n_features)
+    first = curator.counts(everything, share=take(account.rest("pure"), COUNT * task.epsilon))
+    rows = Size(max(_FEWEST, float(first.values[0])), first.noise_std)
+    if task.n_features > 3 and rows.n < _CLEAR * rows.std:
+        again = take(account.rest("pure"), _AGAIN * task.epsilon)
+        rows = rows.and_by(curator.counts(everything, share=again))
+    return Wallet(account, task, rows)
+
+
+LOW = 3
+"""Up to so many columns counts of cells say everything."""
+
+MIDDLE = 24
+"""Up to so many columns the rows are looked at in their own columns; beyond, in fewer axes."""
+
+AXES = 12
+"""A tree finds its way in so many dimensions."""
+
+MANY = 24
+"""More clusters than this need more than `AXES` axes to be told apart."""
+
+# Rows × ε that tell a radius from noise: to set its part of ε, and to ask for it at all.
+_RADIUS_ROWS = 80
+_ASK_RADIUS = 30
+
+FIND_RADIUS = 12
+"""Rows × ε below which a radius cannot be told from noise at all."""
+
+# Deviation of a coordinate of the mean, in half widths, up to which it is worth its price.
+_MEAN_NOISE = 0.3
+
+# What a tree is given of ε, in more columns with few clusters (if steps are pure, or not) and many.
+TREE_MIDDLE = 0.22
+TREE_FEW = {True: 0.12, False: 0.08}
+TREE_MANY = 0.25
+
+_SPAN = 0.03
+
+_SKETCHES = (256, 192, 128, 96, 64, 48, 32, 24, 16, 12)
+
+# How full steps share what is left, where noise is pure.
+_PARTS: dict[int, tuple[float, ...]] = {1: (1.0,), 2: (0.35, 0.65), 3: (0.2, 0.25, 0.55)}
+
+
+@dataclass(frozen=True)
+class Route:
+    """Fractions of `steps` for the mean, the moments, and steps inside the axes and in full.
+
+    `radii` is the pure ε of each of two rounds of radii, `tree` that of the tree. `sketch` is the
+    number of dimensions in which main axes are looked for, 0 where noise would hide them.
+    """
+
+    steps: Steps
+    tree: float
+    radii: float
+    mean: float
+    moments: float
+    inside: tuple[float, ...]
+    full: tuple[float, ...]
+    span: tuple[float, ...] = ()
+    sketch: int = 0
+    asks_radius: bool = True
+
+    def per_row(self, epsilon: float) -> float:
+        """What noise is fitted to where `epsilon` is paid: less of it for each row of a group."""
+        return epsilon / self.steps.rows
+
+    @property
+    def radius(self) -> float:
+        """The ε of the radius of one full step."""
+        return self.radii / len(self.full)
+
+    def tree_share(self) -> Share:
+        """What the tree is paid with: beside Gaussian steps, all but the radii to come."""
+        if self.steps.pure:
+            return take(self.steps.account.rest("pure"), exact(self.tree))
+        rest = self.steps.account.rest("pure")
+        return take(rest, rest.amount - (exact(self.radii) if self.asks_radius else 0))
+
+    def radius_share(self, amount: float, *, last: bool = False) -> Share:
+        """What a radius is paid with: beside Gaussian steps, the last one takes what is left."""
+        rest = self.steps.account.rest("pure")
+        return rest if last and not self.steps.pure else take(rest, exact(amount))
+
+
+def tree_part(n_features: int, k: int, *, pure: bool) -> float:
+    """The part of ε, after the count, that a tree is given, beside pure or Gaussian steps."""
+    if n_features <= MIDDLE:
+        return TREE_MIDDLE
+    return TREE_MANY if k >= MANY else TREE_FEW[pure]
+
+
+def step_error(steps: Steps, n_features: int, k: int, n: float) -> float:
+    """The error of a centre relative to its radius, after one step with everything."""
+    if steps.pure:
+        return k * (n_features + 1.5) / (steps.size * n)
+    return k * math.sqrt(n_features) * steps.noise(1, n_features) / n
+
+
+def _pure_parts(wallet: Wallet, least: float) -> tuple[float, float]:
+    """ε of the tree and of each round of radii."""
+    task, epsilon = wallet.task, wallet.epsilon
+    part = min(max(_RADIUS_ROWS / (wallet.n * wallet.per_row(epsilon)), least), 0.2)
+    if wallet.currency == "pure":
+        tree = tree_part(task.n_features, task.k, pure=True)
+        return tree * epsilon, part * epsilon / 2
+    # Caps are fixed before the rows are counted: what radii don't need goes to the tree.
+    left = float(wallet.rest("pure").amount)
+    radii = min(part * epsilon, 0.4 * left)
+    return left - radii, radii / 2
+
+
+def middle_route(wallet: Wallet) -> Route:
+    """From 4 to 24 columns."""
+    d, k, n = wallet.task.n_features, wallet.task.k, wallet.n
+    tree, radii = _pure_parts(wallet, 0.04)
+    steps = wallet.steps(tree + 2 * radii)
+    mean, moments = 0.05, 0.04
+    seen = n * wallet.per_row(radii)
+    if _mean_noise(steps, mean, d, n) > _MEAN_NOISE or seen <= FIND_RADIUS:
+        mean = moments = 0.0
+    rest = 1 - mean - moments
+    if d <= AXES or not mean:
+        inside: tuple[float, ...] = (rest / 2,)
+        full: tuple[float, ...] = (rest / 2,)
+    else:
+        inside, full = _outside_middle(steps, rest, step_error(steps, d, k, n))
+    asks = bool(mean) and seen / len(full) > _ASK_RADIUS
+    return Route(steps, tree, radii, mean, moments, inside, full, asks_radius=asks)
+
+
+def _outside_middle(
+    steps: Steps, rest: float, error: float
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Steps inside the axes and in full, where the axes are some of the columns."""
+    if not steps.pure:
+        error /= math.sqrt(0.45)
+    number = _number_of_steps(error, 0.12 if steps.pure else 0.08, 0.2 if steps.pure else 0.15)
+    if steps.pure and number > 1:
+        return (), (rest / number,) * number
+    return (0.35 / 3,) * 3, ((rest - 0.35) / number,) * number
+
+
+def high_route(wallet: Wallet, k: int) -> Route:
+    """More than 24 columns."""
+    d, n = wallet.task.n_features, wallet.n
+    tree, radii = _pure_parts(wallet, 0.03)
+    steps = wallet.steps(tree + 2 * radii)
+    error = step_error(steps, d, k, n)
+    if steps.pure:
+        mean = min(max(5 * d / (n * wallet.per_row(wallet.epsilon)), 0.02), 0.3)
+        moments = 0.1
+        sketch = 0 if k > MANY else _sketch_size(steps, moments, d, n)
+        moments = moments if sketch else 0.0
+        inside: tuple[float, ...] = (0.06,) if k > MANY else (0.03, 0.03) if sketch else ()
+        number = _number_of_steps(error, 0.12, 0.2)
+        parts: tuple[float, ...] = _PARTS[number]
+    else:
+        error /= math.sqrt(0.45)
+        mean, moments = 0.05, 0.15
+        sketch = _sketch_size(steps, moments, d, n)
+        inside = ((0.05,) * 3) if 0.15 <= error < 0.3 else (0.1,) * 3
+        number = _number_of_steps(error, 0.08, 0.3)
+        parts = (0.35, 0.65) if number == 2 and error > 0.15 else (1 / number,) * number
+    span = (_SPAN, _SPAN) if not steps.pure and number == 2 and d >= 8 * k else ()
+    rest = 1 - mean - moments - sum(inside) - sum(span)
+    full = tuple(rest * part for part in parts)
+    return Route(steps, tree, radii, mean, moments, inside, full, span, sketch)
+
+
+def _sketch_size(steps: Steps, part: float, d: int, n: float) -> int:
+    """The largest sketch in which main axes should stand out from noise; 0 if there is none."""
+    for size in (min(d, _SKETCHES[0]), *_SKETCHES):
+        if size > d or size * d > MAX_NUMBERS:
+            continue
+        if steps.pure:
+            edge = size**1.5 / (steps.size * part)
+        else:
+            edge = math.sqrt(2 * size / part) / steps.size / 4
+        if edge <= n * (0.01 + 0.7 / size):
+            return size
+    return 0
+
+
+def _number_of_steps(error: float, three: float, two: float) -> int:
+    return 3 if error < three else 2 if error < two else 1
+
+
+def _mean_noise(steps: Steps, part: float, d: int, n: float) -> float:
+    """Deviation of a coordinate of the mean, in half widths."""
+    if steps.pure:
+        return math.sqrt((d + 2) * (d + 3) / 3) / (steps.size * part * n)
+    return math.sqrt(d / part) / (steps.size * n)

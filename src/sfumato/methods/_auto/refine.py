@@ -1,0 +1,212 @@
+"""The noisy steps that the branches of `auto` share; each is one question to the curator."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from sfumato._accounting.budget import Share
+from sfumato._base.types import Floats, Ints
+from sfumato._core.curator import Curator
+from sfumato._core.queries.counts import Farther, Grid, Nearest
+from sfumato._lattice.box import REACH
+from sfumato._synopsis.denoise import values_behind, values_between
+from sfumato._synopsis.kmeans import nearest, weighted_kmeans
+from sfumato.methods._auto.budget import COUNTS_PER_SUM, Size
+
+_STARTS = 20
+_PATIENCE = 6
+
+
+def merge(
+    centers: Floats, weights: Floats, radii: Floats, k: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Merge clusters to k by weighted k-means on their centres; returns centres and radii.
+
+    A merged radius is the root mean square of what it holds: how far the old centres are from the
+    new one, and the old radii. Where nothing is held it is the median of the old ones.
+    """
+    weights = np.maximum(weights, 1e-9)
+    merged, _ = weighted_kmeans(centers, weights, k, rng, n_starts=_STARTS, patience=_PATIENCE)
+    own, squares = nearest(centers, merged)
+    held = np.bincount(own, weights, k)
+    spread = np.bincount(own, weights * (squares + np.square(radii)), k)
+    pooled = np.sqrt(spread / np.where(held > 0, held, 1.0))
+    return merged, np.where(held > 0, pooled, np.median(radii))
+
+
+# No cluster is taken for smaller than this share of what holds for all points together.
+_SMALLEST = 0.3
+
+
+def radii_of(
+    points: Floats,
+    weights: Floats,
+    halves_squared: Floats | float,
+    centers: Floats,
+    quantile: float,
+) -> Floats:
+    """Return the radius around every centre that holds a share `quantile` of its weight.
+
+    `halves_squared` is Σ half² over the sides of each cell: rows lie anywhere in their cell, which
+    adds a third of it to their squared distance. A cluster without weight gets the radius of all
+    points together.
+    """
+    own, squares = nearest(points, centers)
+    reach = np.sqrt(squares + np.broadcast_to(halves_squared, len(points)) / 3)
+    weights = np.maximum(weights, 0.0)
+    if not weights.any():
+        weights = np.ones(len(points))
+    order = np.lexsort((reach, own))
+    order = order[weights[order] > 0]
+    far_first = np.argsort(reach[order], kind="stable")
+    overall = _quantiles(reach[order][far_first], weights[order][far_first], [0], quantile)[0]
+    starts = np.flatnonzero(np.diff(own[order], prepend=-1))
+    radii = np.full(len(centers), overall)
+    found = _quantiles(reach[order], weights[order], starts, quantile)
+    radii[own[order][starts]] = np.maximum(found, _SMALLEST * overall)
+    return radii
+
+
+def _quantiles(values: Floats, weights: Floats, starts: object, quantile: float) -> Floats:
+    """A weighted quantile of each run of ascending values that begins at one of `starts`."""
+    firsts = np.asarray(starts, dtype=np.int64)
+    lasts = np.append(firsts[1:], len(values)) - 1
+    sums = np.cumsum(weights)
+    before = sums[firsts] - weights[firsts]
+    found = np.searchsorted(sums, before + quantile * (sums[lasts] - before))
+    chosen: Floats = values[np.clip(found, firsts, lasts)]
+    return chosen
+
+
+# Kinds of columns that have a prior each, and coordinates that it takes to fit one.
+_KINDS = 3
+_COORDINATES = 100
+
+
+def towards_zero(shifts: Floats, variances: Floats) -> Floats:
+    """Shrink each of k steps by itself: the positive part of James, Stein 1961.
+
+    `shifts` is (k, d); `variances` the variance of the noise on each coordinate of every step.
+    """
+    squares = np.square(shifts).sum(axis=1)
+    freedom = max(shifts.shape[1] - 2, 1)
+    kept = 1 - freedom * variances / np.maximum(squares, 1e-300)
+    shrunk: Floats = shifts * np.maximum(kept, 0)[:, None]
+    return shrunk
+
+
+def towards_each_other(shifts: Floats, variances: Floats, centers: Floats | Ints) -> Floats:
+    """Shrink all coordinates of all steps by priors fitted to them: see `values_behind`.
+
+    Columns in which the centres are about equally far apart share one: where they hardly differ,
+    as at the border of pictures, steps are short too.
+    """
+    stds = np.broadcast_to(np.sqrt(variances)[:, None], shifts.shape)
+    kinds = min(max(shifts.size // _COORDINATES, 1), _KINDS)
+    shrunk = np.empty_like(shifts)
+    for columns in np.array_split(centers.std(axis=0).argsort(kind="stable"), kinds):
+        own = values_behind(shifts[:, columns].ravel(), stds[:, columns].ravel())
+        shrunk[:, columns] = own.reshape(len(shifts), -1)
+    return shrunk
+
+
+def shortened(shifts: Floats, longest: Floats | float = 1.0) -> Floats:
+    """Cut steps to a length: one for all, or one for each."""
+    lengths = np.sqrt(np.square(shifts).sum(axis=1))
+    cut: Floats = shifts * np.minimum(1, longest / np.maximum(lengths, 1e-300))[:, None]
+    return cut
+
+
+Shrink = Literal["each", "pooled"]
+
+# Edges of radii lie 2^(1/8) apart; ten octaves below the diameter there is nothing to find.
+_EDGES = 80
+_PER_OCTAVE = 8
+
+# From this many columns on they say enough about each other to learn how they are spread.
+_MANY = 24
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Centres after a step, in lattice units, and their noisy sizes."""
+
+    points: Floats
+    sizes: Floats
+
+
+def refine(
+    curator: Curator, points: Floats, radii: Floats, share: Share, shrink: Shrink = "each"
+) -> Moved:
+    """Move every centre by the noisy mean of its rows' differences, each cut to its radius.
+
+    A shift no longer than its noise is shrunk towards nothing: centre by centre (James, Stein
+    1961), or by what all coordinates of all shifts together say of their spread.
+    """
+    cells = Nearest(np.rint(points).astype(np.int64))
+    d = cells.n_features
+    lengths = _whole(radii, d)
+    if share.kind == "pure":
+        totals = curator.sums(cells, share=share, radius=lengths, joint=True)
+    else:
+        for_sums, for_counts = share.split(1, COUNTS_PER_SUM)
+        totals = curator.sums(cells, share=for_sums, counts=for_counts, radius=lengths)
+    sizes = totals.sizes
+    rows = np.maximum(sizes.values, 2 * sizes.noise_std)
+    shifts = totals.sums.values / rows[:, None]
+    stds = totals.sums.noise_std * np.array(lengths) / max(lengths) / rows
+    if shrink == "pooled":
+        shifts = towards_each_other(shifts, stds**2, cells.centers)
+    else:
+        shifts = towards_zero(shifts, stds**2)
+    moved = cells.centers + shortened(shifts, np.array(lengths, dtype=np.float64))
+    return Moved(np.clip(moved, -REACH, REACH), sizes.values)
+
+
+def _whole(radii: Floats, n_features: int) -> tuple[int, ...]:
+    most = 2 * REACH * math.isqrt(n_features)
+    return tuple(int(r) for r in np.clip(np.ceil(radii), 1, most))
+
+
+def radius_around(
+    curator: Curator, points: Floats, share: Share, *, outside: float, n: float
+) -> float:
+    """The radius that leaves about a fraction `outside` of n rows further from every centre."""
+    widest = 2 * REACH * math.sqrt(points.shape[1])
+    steps = np.arange(_EDGES)[::-1] / _PER_OCTAVE
+    edges = tuple(int(e) for e in np.unique(np.ceil(widest * 2.0**-steps)))
+    found = curator.first_below(
+        Farther(Nearest(np.rint(points).astype(np.int64)), edges),
+        math.floor(outside * n),
+        share=share,
+    )
+    return float(edges[min(found, len(edges) - 1)])
+
+
+def mean_of(curator: Curator, share: Share, rows: Size) -> tuple[Floats, Size]:
+    """The noisy mean of all rows, in lattice units, and how many there are by all counts."""
+    d = curator.box.n_features
+    everything = Grid(1, d)
+    if share.kind == "gdp":
+        totals = curator.sums(everything, share=share)
+    elif has_cube(curator, share):
+        totals = curator.sums(everything, share=share, joint=True)
+    else:
+        for_counts, for_sums = share.split(1, d)
+        totals = curator.sums(everything, share=for_sums, counts=for_counts)
+    if totals.counts is not None:
+        rows = rows.and_by(totals.counts)
+    mean, std = totals.sums.values[0] / rows.n, totals.sums.noise_std / rows.n
+    if d >= _MANY:
+        mean = values_between(mean, std, -REACH, REACH)
+    return np.clip(mean, -REACH, REACH), rows
+
+
+def has_cube(curator: Curator, share: Share) -> bool:
+    """Whether cube noise can be drawn for a share, and for the rows that it hides together."""
+    d, epsilon = curator.box.n_features, share.amount / curator.rows_per_neighbour
+    return d < 2**13 and REACH / 2**35 <= epsilon <= 10 * REACH / (d + 1)

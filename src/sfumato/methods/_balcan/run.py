@@ -1,0 +1,136 @@
+"""One run: project, cut cubes, search among their middles, average in all columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from sfumato._accounting.budget import Share
+from sfumato._base.types import Floats
+from sfumato._core.curator import Curator
+from sfumato._core.queries.counts import Nearest, Through
+from sfumato._core.queries.projection import Projection
+from sfumato._lattice.box import REACH
+from sfumato.methods._auto.refine import has_cube
+from sfumato.methods._balcan.config import Law, Purse, Sizes
+from sfumato.methods._balcan.partition import Cut, Cutting, partition, shifted_cube, threshold
+from sfumato.methods._balcan.search import SwapSearch, by_cubes, by_swaps, by_weights, pooled
+from sfumato.methods._base import Centers, Task
+from sfumato.methods._dplloyd import lloyd_step, move_to_means
+
+
+def recovered(
+    curator: Curator, projection: Projection, found: Floats, shares: Sequence[Share], law: str
+) -> tuple[Floats, Floats]:
+    """Average the rows nearest to each projected centre, then take rounds of private k-means.
+
+    Edler 2023, Algorithms 5 and 6. A centre whose noisy count is too small stays at the point that
+    is seen where the centre was found, the shortest of all such points.
+    """
+    lifted = found @ np.linalg.pinv(projection.directions).T + projection.offset
+    points: Floats = np.clip(lifted, -REACH, REACH).astype(np.float64)
+    cells = Through(projection, Nearest(found.astype(np.int64)))
+    first, *rounds = shares
+    points, sizes = move_to_means(curator, cells, points, first, drawable(law, curator, first))
+    for share in rounds:
+        points, sizes = lloyd_step(curator, points, share, drawable(law, curator, share))
+    return points, sizes
+
+
+def drawable(law: str, curator: Curator, share: Share) -> str:
+    """The law itself; Laplace noise in place of cube noise that cannot be drawn for a share."""
+    return "laplace" if law == "cube" and not has_cube(curator, share) else law
+
+
+Search = Literal["swaps", "coreset"]
+Weights = Literal["both", "bought", "cubes"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The settings of a run that are not sizes."""
+
+    search: Search
+    weights: Weights
+    gamma: float
+    failure: float
+    deepest: bool
+    law: Law
+    subset: int | None
+
+
+@dataclass(frozen=True)
+class Run:
+    """What finds one set of centres among about n rows, with noise of this law on the averages."""
+
+    recipe: Recipe
+    sizes: Sizes
+    task: Task
+    n: float
+    law: str
+
+    def __call__(self, curator: Curator, purse: Purse, rng: np.random.Generator) -> Centers:
+        """Find one set of centres. Where p is d nothing is projected."""
+        before = purse.spent()
+        projection = projection_of(self.task.n_features, self.sizes.dimensions, rng)
+        view = curator.view(projection)
+        cuts = self._cuts(view, purse, rng)
+        found, how = self._search(view, cuts, purse, purse.spent() - before, rng)
+        shares = purse.averages(purse.spent() - before, self.sizes.rounds)
+        points, sizes = recovered(curator, projection, found, shares, self.law)
+        return Centers(points, sizes, (*self._notes(cuts), how))
+
+    def _cuts(self, view: Curator, purse: Purse, rng: np.random.Generator) -> list[Cut]:
+        sizes, cuttings = self.sizes, []
+        for share in purse.candidates(sizes.partitions):
+            shares = share.evenly(sizes.depths)
+            failure = self.recipe.failure / sizes.partitions
+            gamma = threshold(self.recipe.gamma, float(shares[0].amount), self.n, failure)
+            corners, side = shifted_cube(sizes.dimensions, sizes.depths, rng)
+            cuttings.append(Cutting(corners, side, shares, gamma))
+        return partition(view, cuttings)
+
+    def _search(
+        self,
+        view: Curator,
+        cuts: list[Cut],
+        purse: Purse,
+        spent: Fraction,
+        rng: np.random.Generator,
+    ) -> tuple[Floats, str]:
+        """Find k centres in the view; returns them and how, in words."""
+        recipe, k = self.recipe, self.task.k
+        cells = f"the noisy counts of {sum(len(cut.counts) for cut in cuts):,} cubes"
+        if recipe.search == "coreset" and recipe.weights == "cubes":
+            return by_cubes(cuts, k, rng), f"clusters of {cells}"
+        points = pooled(cuts, k, recipe.deepest)
+        many = f"{len(points):,} candidates"
+        if recipe.search == "swaps" and not self.sizes.swaps:
+            return points[rng.choice(len(points), k, replace=False)], f"{k} random ones of {many}"
+        share = purse.search(spent)
+        if recipe.search == "swaps":
+            how = SwapSearch(self.sizes.swaps, recipe.law, recipe.subset)
+            found = by_swaps(view, points, k, share, how, rng)
+            return found, f"{self.sizes.swaps} swaps with {many}"
+        found, how_found = by_weights(view, points, k, share, rng), f"clusters of {many} by weight"
+        if recipe.weights == "bought":
+            return found, how_found
+        return by_cubes(cuts, k, rng, found), f"{how_found}, settled among {cells}"
+
+    def _notes(self, cuts: list[Cut]) -> tuple[str, ...]:
+        sizes, deepest = self.sizes, max(len(cut.levels) for cut in cuts)
+        return (
+            f"{sizes.partitions} partitions in {sizes.dimensions} dimensions, "
+            f"{deepest - 1} of {sizes.depths} depths reached",
+        )
+
+
+def projection_of(d: int, p: int, rng: np.random.Generator) -> Projection:
+    """Gaussian directions over √p, scaled so that the ball of radius √d has radius REACH."""
+    directions = np.eye(d) if p == d else rng.normal(size=(p, d)) / math.sqrt(p)
+    return Projection.of(directions, np.zeros(d), 1 / math.sqrt(d), ball=True)

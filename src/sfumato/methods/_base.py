@@ -1,0 +1,86 @@
+"""What every clustering method is: a data-free division of its budget, then questions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from sfumato._accounting.budget import Account, Caps, Share
+from sfumato._base.types import Floats
+from sfumato._core.curator import Curator
+from sfumato._core.queries.counts import MAX_NUMBERS, Grid, Nearest
+from sfumato._synopsis import Synopsis
+
+
+@dataclass(frozen=True)
+class Centers:
+    """What a method returns: centres in lattice units, noisy sizes, and remarks for the receipt.
+
+    `synopsis` is what else it released, where it buys one.
+    """
+
+    points: Floats
+    sizes: Floats
+    notes: tuple[str, ...] = ()
+    synopsis: Synopsis | None = None
+
+
+class NeedsDelta(ValueError):  # noqa: N818  (the name users catch)
+    """A method that is (ε, δ)-DP, and has no pure mode, was asked for with δ = 0."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a fit is asked for: public numbers only. `n_rows` is None unless declared public.
+
+    With `choose_k` the method finds out how many clusters there are; `k` is the most it may take.
+    `max_rows_per_group` is how many rows are protected together: noise is so many times larger.
+    """
+
+    k: int
+    n_features: int
+    epsilon: Fraction
+    delta: Fraction
+    n_rows: int | None = None
+    choose_k: bool = field(default=False, kw_only=True)
+    max_rows_per_group: int = field(default=1, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.k * (self.n_features + 1) > MAX_NUMBERS:
+            raise ValueError(
+                f"{self.k:,} clusters in {self.n_features} columns need more than "
+                f"{MAX_NUMBERS:,} numbers; ask for fewer clusters"
+            )
+
+
+class Method(Protocol):
+    """A private clustering method. It never sees a row and never states a sensitivity."""
+
+    def caps(self, task: Task) -> Caps:
+        """Divide (ε, δ) among the currencies."""
+
+    def __call__(
+        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
+    ) -> Centers:
+        """Find centres by asking the curator, paid from the account. `rng` is public."""
+
+
+SLICE = Fraction(1, 50)
+"""The part of a budget that buys the number of rows, or the sizes of the final clusters."""
+
+
+def size_and_rest(curator: Curator, task: Task, share: Share) -> tuple[float, Share]:
+    """The number of rows, noisy unless declared, never below 1; and the share that is left."""
+    if task.n_rows is not None:
+        return float(max(1, task.n_rows)), share
+    slice_, rest = share.split(SLICE, 1 - SLICE)
+    answer = curator.counts(Grid(1, task.n_features), share=slice_)
+    return max(1.0, float(answer.values[0])), rest
+
+
+def sizes_of(curator: Curator, points: Floats, share: Share) -> Floats:
+    """Noisy sizes of the clusters around given centres."""
+    return curator.counts(Nearest(np.rint(points).astype(np.int64)), share=share).values

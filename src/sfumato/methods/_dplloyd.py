@@ -1,0 +1,188 @@
+"""DPLloyd: k-means whose every step sees noisy counts and sums.
+
+Su, Cao, Li, Bertino, Jin. Differentially private k-means clustering. CODASPY 2016, §4.1.1.
+Departs from it: counts and sums get noise fitted to each, or one joint cube noise, instead of the
+same Laplace noise on all.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, get_args
+
+import numpy as np
+
+from sfumato._accounting.budget import Account, Caps, Share
+from sfumato._accounting.gaussian_dp import mu2_of
+from sfumato._base.types import Floats
+from sfumato._base.validation import check_whole
+from sfumato._core.curator import CellTotals, Curator
+from sfumato._core.queries.counts import Nearest, Through
+from sfumato._lattice.box import REACH
+from sfumato._synopsis.starts import sphere_packing
+from sfumato.methods._base import Centers, Task
+
+NoiseChoice = Literal["auto", "cube", "laplace", "gaussian"]
+Schedule = Literal["uniform", "halving", "increasing"]
+
+# Su et al. 2015, Eq. 7: a centre lies about 2·ρ·r from the middle in each dimension.
+RHO = 0.225
+
+
+@dataclass(frozen=True)
+class DPLloyd:
+    """A fixed number of noisy Lloyd steps from a start that looks at no data."""
+
+    iterations: int = 5
+    schedule: Schedule = "uniform"
+    noise: NoiseChoice = "auto"
+
+    def __post_init__(self) -> None:
+        check_whole(self.iterations, "iterations")
+        check_choice(self.schedule, Schedule, "schedule")
+        check_choice(self.noise, NoiseChoice, "noise")
+
+    def caps(self, task: Task) -> Caps:
+        """All of the budget in the one currency of the noise."""
+        return one_currency(choose_noise(self.noise, self.iterations, task), task)
+
+    def __call__(
+        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
+    ) -> Centers:
+        """Take the noisy Lloyd steps, one share each."""
+        points = sphere_packing(task.k, task.n_features, rng)
+        sizes = np.zeros(task.k)
+        law = law_of(self.noise, account)
+        for share in account.rest(currency(law)).split(*weights(self.schedule, self.iterations)):
+            points, sizes = lloyd_step(curator, points, share, law)
+        return Centers(points, sizes, (f"{self.iterations} iterations with {law} noise",))
+
+
+def check_choice(value: object, choices: object, name: str) -> None:
+    """Refuse a word that is not one of the choices."""
+    if value not in get_args(choices):
+        raise ValueError(f"{name} must be one of {', '.join(get_args(choices))}, got {value!r}")
+
+
+def weights(schedule: Schedule, iterations: int) -> list[int]:
+    """How the iterations share the budget; the last halving step takes the remainder."""
+    if schedule == "halving":
+        return [2 ** max(iterations - 2 - i, 0) for i in range(iterations)]
+    if schedule == "increasing":
+        return list(range(1, iterations + 1))
+    return [1] * iterations
+
+
+def currency(law: str) -> Literal["pure", "gdp"]:
+    """The currency that pays for a noise law."""
+    return "gdp" if law == "gaussian" else "pure"
+
+
+def one_currency(law: str, task: Task) -> Caps:
+    """Caps that put the whole budget into the currency of `law`."""
+    if currency(law) == "gdp":
+        return Caps(gaussian=(task.epsilon, task.delta))
+    return Caps(pure=task.epsilon)
+
+
+def choose_noise(noise: NoiseChoice, iterations: int, task: Task) -> str:
+    """Pick the noise with the smallest predicted error that the budget allows."""
+    if noise == "gaussian" and not task.delta:
+        raise ValueError("noise='gaussian' needs delta > 0; with delta=0 use 'cube' or 'laplace'")
+    if noise != "auto":
+        return noise
+    if not task.delta:
+        return "cube"
+    # A bound on the ratio: its square must not overflow, however small ε is.
+    per_epsilon = float(min(iterations / task.epsilon, Fraction(10**100)))
+    pure = noise_error("cube", task.n_features) * per_epsilon**2
+    mu2 = float(mu2_of(task.epsilon, task.delta))
+    gaussian = noise_error("gaussian", task.n_features) * iterations / mu2
+    return "cube" if pure <= gaussian else "gaussian"
+
+
+def law_of(noise: NoiseChoice, account: Account) -> str:
+    """The noise law that an account was opened for."""
+    if account.caps.gaussian[1]:
+        return "gaussian"
+    return "laplace" if noise == "laplace" else "cube"
+
+
+def noise_error(law: str, n_features: int) -> float:
+    """Expected squared error of a centre × count², for ε = 1 or μ = 1 in the cube [−1, 1]^d."""
+    d, off_center = float(n_features), 4 * n_features * RHO**2
+    if law == "cube":
+        return (d + off_center) * (d + 2) * (d + 3) / 3
+    if law == "gaussian":
+        return (d + math.sqrt(off_center)) ** 2
+    return 2 * (d + math.cbrt(off_center)) ** 3
+
+
+def lloyd_step(curator: Curator, points: Floats, share: Share, law: str) -> tuple[Floats, Floats]:
+    """Move every centre to the noisy mean of its cell; returns the centres and the noisy sizes."""
+    cells = Nearest(np.rint(points).astype(np.int64))
+    return move_to_means(curator, cells, points, share, law)
+
+
+def move_to_means(
+    curator: Curator, cells: Nearest | Through, points: Floats, share: Share, law: str
+) -> tuple[Floats, Floats]:
+    """Move one point for each cell to the noisy mean of its rows, and return the noisy sizes.
+
+    A cell whose noisy count is below the deviation of its noise keeps its point.
+    """
+    totals = _noisy_totals(curator, cells, share, law)
+    sizes = totals.sizes.values
+    enough = sizes > max(1.0, totals.sizes.noise_std)
+    means = totals.sums.values / np.where(enough, sizes, 1.0)[:, None]
+    moved = np.where(enough[:, None], np.clip(means, -REACH, REACH), points)
+    return moved, sizes
+
+
+def _noisy_totals(curator: Curator, cells: Nearest | Through, share: Share, law: str) -> CellTotals:
+    if law == "cube":
+        return curator.sums(cells, share=share, joint=True)
+    # The best ratio of the two shares is a constant of d: minimise a/x² + b/y² (or a/x + b/y).
+    d, off_center = curator.box.n_features, 4 * curator.box.n_features * RHO**2
+    for_counts = math.sqrt(off_center) if law == "gaussian" else math.cbrt(off_center)
+    count_share, sum_share = share.split(for_counts, d)
+    return curator.sums(cells, share=sum_share, counts=count_share)
+
+
+@dataclass(frozen=True)
+class Sukpisit:
+    """Noisy Lloyd steps, each with half of what is left, until the centres hold still.
+
+    `tol` is the largest move of a noisy centre, as a part of the box's half-width, that counts as
+    standing still. What an early stop leaves unspent is not given back.
+    """
+
+    max_iter: int = 5
+    tol: float = 1e-3
+    noise: NoiseChoice = "auto"
+
+    def __post_init__(self) -> None:
+        check_whole(self.max_iter, "max_iter")
+        check_choice(self.noise, NoiseChoice, "noise")
+        if not 0 <= self.tol < float("inf"):
+            raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}")
+
+    def caps(self, task: Task) -> Caps:
+        """All of the budget in the one currency of the noise."""
+        return one_currency(choose_noise(self.noise, self.max_iter, task), task)
+
+    def __call__(
+        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
+    ) -> Centers:
+        """Step until the noisy centres hold still or the shares are used up."""
+        points = sphere_packing(task.k, task.n_features, rng)
+        law = law_of(self.noise, account)
+        shares = account.rest(currency(law)).split(*weights("halving", self.max_iter))
+        taken, still = 0, False
+        while taken < len(shares) and not still:
+            moved, sizes = lloyd_step(curator, points, shares[taken], law)
+            still = bool(np.abs(moved - points).max() <= self.tol * REACH)
+            points, taken = moved, taken + 1
+        return Centers(points, sizes, (f"{taken} of {self.max_iter} iterations, {law} noise",))

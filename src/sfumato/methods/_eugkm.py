@@ -1,0 +1,153 @@
+"""EUGkM: k-means on the noisy counts of a uniform grid.
+
+Su, Cao, Li, Bertino, Jin. Differentially private k-means clustering. CODASPY 2016, §4.2.1. Departs
+from it: the number of rows is bought unless declared, and the solver also tries swaps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from sfumato._accounting.budget import Account, Caps, Share
+from sfumato._base.validation import check_whole
+from sfumato._core.curator import Curator
+from sfumato._core.queries.counts import MAX_NUMBERS, Grid
+from sfumato._lattice.box import REACH
+from sfumato._synopsis import Synopsis
+from sfumato._synopsis.cells import GridCells
+from sfumato._synopsis.choose_k import Criterion, check_criterion, check_range
+from sfumato.methods._base import Centers, Task, size_and_rest
+from sfumato.methods._dplloyd import RHO, check_choice, lloyd_step
+from sfumato.methods.formulas import eug_cells, hybrid_threshold
+
+
+@dataclass(frozen=True)
+class EUGkM:
+    """Counts of about (nε/θ)^(2d/(2+d)) cells, then k-means on them with many starts.
+
+    Where the number of clusters is asked for, it is chosen from `k_range` by `k_by` on the released
+    counts, at no further cost.
+    """
+
+    theta: float = 10.0
+    n_starts: int = 30
+    k_range: tuple[int, int] = (2, 20)
+    k_by: Criterion = "elbow"
+
+    def __post_init__(self) -> None:
+        check_whole(self.n_starts, "n_starts")
+        check_criterion(self.k_by)
+        object.__setattr__(self, "k_range", check_range(self.k_range))
+        if not 0 < self.theta < float("inf"):
+            raise ValueError(f"theta must be a positive number, got {self.theta!r}")
+
+    def caps(self, task: Task) -> Caps:
+        """All of the budget is pure."""
+        check_dimension(task)
+        return Caps(pure=task.epsilon)
+
+    def __call__(
+        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
+    ) -> Centers:
+        """Buy the number of rows, then the grid; all the rest is free."""
+        n, rest = size_and_rest(curator, task, account.rest("pure"))
+        return self.on_grid(curator, task, n, rest, rng)
+
+    def on_grid(
+        self, curator: Curator, task: Task, n: float, share: Share, rng: np.random.Generator
+    ) -> Centers:
+        """Buy a grid with this share and cluster its cells."""
+        epsilon = float(share.amount)
+        grid = self.grid(n, task.n_features, epsilon)
+        counts = curator.counts(grid, share=share)
+        layout = GridCells((grid.per_axis,) * grid.n_features)
+        synopsis = Synopsis(curator.box, layout, counts.values, counts.noise_std)
+        notes = [f"{grid} for about {n:,.0f} rows"]
+        wanted = eug_cells(n, task.n_features, epsilon, self.theta)
+        if wanted > 2 * grid.n_cells:
+            notes.append(f"as many cells as fit, where {wanted:.3g} were wanted")
+        k = task.k
+        if task.choose_k:
+            k = synopsis.choose_k((min(self.k_range[0], k), k), self.k_by, random_state=rng)
+            notes.append(f"{k} clusters, chosen on the released counts by {self.k_by}")
+        found = synopsis.kmeans(k, n_starts=self.n_starts, random_state=rng)
+        points = curator.box.to_cube(found.centers) * REACH
+        return Centers(points, found.sizes, tuple(notes), synopsis)
+
+    def grid(self, n: float, n_features: int, epsilon: float) -> Grid:
+        """Round the number of cells to whole slices, at least 2 and at most what fits."""
+        most = min(int(MAX_NUMBERS ** (1 / n_features)), 2 * REACH + 1)
+        wanted = eug_cells(n, n_features, epsilon, self.theta) ** (1 / n_features)
+        return Grid(max(2, round(min(wanted, most))), n_features)
+
+
+def check_dimension(task: Task) -> None:
+    """Refuse, before any charge, dimensions in which even two slices an axis are too many."""
+    if 2**task.n_features > MAX_NUMBERS:
+        raise ValueError(
+            f"a grid with 2 cells on each of d = {task.n_features} axes has M = "
+            f"2^{task.n_features} cells; at most {MAX_NUMBERS:,} fit: use method='dplloyd'"
+        )
+
+
+StepNoise = Literal["cube", "laplace"]
+
+# Outside, the noise of a step might be refused when the grid has been paid for.
+_LEAST, _MOST = Fraction(1, 10**6), 10**4
+
+
+@dataclass(frozen=True)
+class Hybrid:
+    """Half of the budget on EUGkM and half on a Lloyd step, if ε is above a public threshold."""
+
+    rho: float = RHO
+    theta: float = 10.0
+    n_starts: int = 30
+    noise: StepNoise = "cube"
+    k_range: tuple[int, int] = (2, 20)
+    k_by: Criterion = "elbow"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k_range", self.first.k_range)
+        check_choice(self.noise, StepNoise, "noise")
+        if not 0 <= self.rho <= 0.5:
+            raise ValueError(f"rho must lie in [0, 0.5], got {self.rho!r}")
+
+    def caps(self, task: Task) -> Caps:
+        """All of the budget is pure."""
+        check_dimension(task)
+        return Caps(pure=task.epsilon)
+
+    def __call__(
+        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
+    ) -> Centers:
+        """Buy the number of rows, decide by it, then ask."""
+        n, rest = size_and_rest(curator, task, account.rest("pure"))
+        threshold = hybrid_threshold(n, task.n_features, task.k, self.rho)
+        # Su et al. 2015, Eqs. 14 and 15.
+        refines = task.epsilon >= threshold and _LEAST <= task.epsilon <= _MOST
+        shares = rest.evenly(2) if refines else (rest,)
+        found = self.first.on_grid(curator, task, n, shares[0], rng)
+        chosen = "EUGkM, then one Lloyd step" if refines else "EUGkM alone"
+        notes = (*found.notes, f"{chosen}: {_reason(task, n, threshold)}")
+        if not refines:
+            return replace(found, notes=notes)
+        points, sizes = lloyd_step(curator, found.points, shares[1], self.noise)
+        return replace(found, points=points, sizes=sizes, notes=notes)
+
+    @property
+    def first(self) -> EUGkM:
+        """The first half: the same grid, starts and choice of k."""
+        return EUGkM(self.theta, self.n_starts, self.k_range, self.k_by)
+
+
+def _reason(task: Task, n: float, threshold: float) -> str:
+    most = "at most " if task.choose_k else ""
+    return (
+        f"a step pays from ε = {max(threshold, float(_LEAST)):.3g} to {_MOST:.3g} for "
+        f"{most}{task.k} clusters in about {n:,.0f} rows, and ε is {float(task.epsilon):.3g}"
+    )
