@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from sfumato.local._ndlaplace import mean_displacement as mean_displacement
     from sfumato.methods import METHODS as METHODS
 
+    __version__: str
+
 _HOMES = {
     "Box": "sfumato._lattice.box",
     "Curator": "sfumato._core.curator",
@@ -71,6 +73,8 @@ def __getattr__(name: str) -> object:
         return getattr(import_module(_HOMES[name]), name)
     if name in _MODULES:
         return import_module(f"sfumato.{name}")
+    if name == "__version__":
+        return import_module("importlib.metadata").version("sfumato")
     raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
 
 
