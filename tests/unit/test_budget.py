@@ -16,7 +16,7 @@ weights = st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=30)
 
 
 def entry(share):
-    return Entry("a question", share, "laplace", F(1), "± 1 rows", 0.0)
+    return Entry("a question", share, "laplace", F(1), "± 1 rows", 0.0, share.amount)
 
 
 def charge(account, *amounts, kind="pure"):

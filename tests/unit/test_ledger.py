@@ -29,7 +29,7 @@ def opened():
 
 
 def entry(share):
-    return Entry("a question", share, "laplace", F(1), "± 1 rows", 0.0)
+    return Entry("a question", share, "laplace", F(1), "± 1 rows", 0.0, share.amount)
 
 
 class Unread:

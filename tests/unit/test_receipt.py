@@ -27,7 +27,9 @@ def account_of(caps, *costs):
     account = Ledger(F(100), F(1, 2)).open("test", caps)
     for cost in costs:
         share = Share("pure", cost, account=account)
-        account.ledger.charge(account, [Entry("counts", share, "laplace", F(1), "± 1", 1e-25)])
+        account.ledger.charge(
+            account, [Entry("counts", share, "laplace", F(1), "± 1", 1e-25, share.amount)]
+        )
     return account
 
 

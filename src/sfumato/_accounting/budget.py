@@ -106,7 +106,10 @@ class Caps:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of an account: what was asked, what it cost, how it was noised."""
+    """One line of an account: what was asked, what it cost, how it was noised.
+
+    `loss` is what the mechanism with this scale costs at most, in the currency of the share.
+    """
 
     question: str
     share: Share
@@ -114,6 +117,7 @@ class Entry:
     scale: Fraction
     noise: str
     slack: float
+    loss: Fraction
     released: bool = False
 
 

@@ -89,6 +89,13 @@ def root_above(square: Fraction, bits: int = 128) -> Fraction:
     return Fraction(_isqrt_up(scaled), 1 << (shift // 2))
 
 
+def root_below(square: Fraction, bits: int = 400) -> Fraction:
+    """Return a fraction at or below √square, less than one part in 2^(bits/2) too small."""
+    shift = max(0, bits - square.numerator.bit_length() + square.denominator.bit_length())
+    shift += shift % 2
+    return Fraction(isqrt((square.numerator << shift) // square.denominator), 1 << (shift // 2))
+
+
 def _isqrt_up(value: int) -> int:
     root = isqrt(value)
     return root if root * root == value else root + 1

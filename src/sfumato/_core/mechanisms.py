@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from sfumato._accounting.budget import Share
-from sfumato._accounting.gaussian_dp import root_above
+from sfumato._accounting.gaussian_dp import root_above, root_below
 from sfumato._base.types import Ints
 from sfumato._core.queries.cells import Sensitivity
 from sfumato._core.sampling import source as laws
@@ -34,6 +34,10 @@ class Ball:
     def fitting(cls, share: Share, l2_squared: int | Fraction) -> Ball:
         """Calibrate to a pure share: scale ≥ L2 sensitivity / ε, rounded up to a fraction."""
         return cls(root_above(Fraction(l2_squared) / share.amount**2))
+
+    def loss(self, l2_squared: int | Fraction) -> Fraction:
+        """ε for an answer of which lines move by √l2_squared in all; cut after 60 digits."""
+        return root_below(Fraction(l2_squared) / self.scale**2)
 
     def check(self, shape: Shape) -> None:
         """Refuse, before any charge, a scale or a dimension that cannot be drawn."""
@@ -68,6 +72,11 @@ class Cylinder:
         """Calibrate to a pure share: each of `rows` rows moves a line j by (1, radii[j])."""
         height = Fraction(rows) / share.amount
         return cls(tuple(height * int(radius) for radius in radii), height)
+
+    def loss(self, radii: Sequence[int], rows: int) -> Fraction:
+        """ε for `rows` rows that each move one line j by (1, radii[j])."""
+        lines = [int(r) / scale for r, scale in zip(radii, self.scales, strict=True)]
+        return rows * max(1 / self.height, *lines)
 
     @property
     def scale(self) -> Fraction:
@@ -116,6 +125,10 @@ class Laplace:
         """Calibrate to a pure share: scale = L1 sensitivity / ε."""
         return cls(Fraction(sensitivity.l1) / share.amount)
 
+    def loss(self, sensitivity: Sensitivity) -> Fraction:
+        """ε for an answer of this sensitivity."""
+        return Fraction(sensitivity.l1) / self.scale
+
     def check(self, shape: Shape) -> None:
         """Refuse, before any charge, a scale that cannot be drawn."""
         laws.check_scale(self.scale)
@@ -149,6 +162,10 @@ class Gaussian:
         """Calibrate to a share of μ²: σ ≥ L2 sensitivity / μ, rounded up to a fraction."""
         return cls(root_above(sensitivity.l2_squared / share.amount))
 
+    def loss(self, sensitivity: Sensitivity) -> Fraction:
+        """μ² for an answer of this sensitivity."""
+        return Fraction(sensitivity.l2_squared) / self.scale**2
+
     def check(self, shape: Shape) -> None:
         """Refuse, before any charge, a scale that cannot be drawn."""
         laws.check_scale(self.scale)
@@ -181,6 +198,10 @@ class Cube:
     def fitting(cls, share: Share, rows: int) -> Cube:
         """Calibrate to a pure share: `rows` rows move (sums, REACH·count) by REACH each."""
         return cls(Fraction(REACH * rows) / share.amount)
+
+    def loss(self, rows: int) -> Fraction:
+        """ε for `rows` rows that each move (sums, REACH·count) by REACH."""
+        return Fraction(REACH * rows) / self.scale
 
     def check(self, shape: Shape) -> None:
         """Refuse, before any charge, a scale or a dimension that cannot be drawn."""
@@ -217,6 +238,11 @@ class Lines:
         """Calibrate to a share, for neighbours that move one line j by sensitivities[j]."""
         scales = tuple(independent(share, one).scale for one in sensitivities)
         return cls("laplace" if share.kind == "pure" else "gaussian", scales)
+
+    def loss(self, sensitivities: Sequence[Sensitivity]) -> Fraction:
+        """ε, or μ², for neighbours that move one line j by sensitivities[j]."""
+        pairs = zip(self.scales, sensitivities, strict=True)
+        return max(self._alone(scale).loss(one) for scale, one in pairs)
 
     @property
     def scale(self) -> Fraction:

@@ -110,7 +110,17 @@ class Vault:
                 raise ValueError("a question needs a share above 0")
 
     def _pay(self, entries: list[Entry], read: Callable[[Rows], _Result]) -> _Result:
-        """Charge, read, record: the only way to the rows."""
+        """Charge, read, record: the only way to the rows.
+
+        A mechanism that would cost more than its share is a bug, and fails closed: nothing is
+        charged, and no row is read.
+        """
+        for entry in entries:
+            if entry.loss > entry.share.amount:
+                raise RuntimeError(
+                    f"{entry.question}: the noise is too small for the budget that was set aside "
+                    "for it. This is a bug in sfumato; nothing was charged and no row was read"
+                )
         account = entries[0].share.account
         if account is None:
             raise TypeError("a question is paid with a share of an account")

@@ -37,6 +37,10 @@ class Selection:
         """The difference of scores that makes a candidate e times as likely."""
         return Fraction(self.most * (1 if self.monotone else 2)) / self.share.amount
 
+    def loss(self) -> Fraction:
+        """ε of this draw."""
+        return Fraction(self.most if self.monotone else 2 * self.most) / self.scale
+
     def entry(self) -> Entry:
         """The line of the account that pays for this selection."""
         return Entry(
@@ -46,6 +50,7 @@ class Selection:
             scale=self.scale,
             noise=f"e-fold at {float(self.scale / self.most):.3g} × one row",
             slack=selection_slack(self.candidates),
+            loss=self.loss(),
         )
 
     def draw(self, noise: Noise, scores: Any) -> int:  # noqa: ANN401

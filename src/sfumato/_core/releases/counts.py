@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from sfumato._accounting.budget import Entry, Share
 from sfumato._base.types import Ints
@@ -22,6 +23,7 @@ class Part:
     shape: tuple[int, int]
     std: float
     noise: str
+    loss: Fraction
     lines: slice = field(default_factory=lambda: slice(None))
 
     def entry(self) -> Entry:
@@ -34,6 +36,7 @@ class Part:
             scale=self.mechanism.scale,
             noise=self.noise,
             slack=self.mechanism.slack(self.shape),
+            loss=self.loss,
         )
 
     def pick(self, exact: Ints) -> Ints:
@@ -46,21 +49,26 @@ class Part:
 
 def counts_part(cells: Cells, share: Share, rows: int) -> Part:
     """The counts of all cells, for neighbours that differ by up to `rows` rows."""
-    mechanism = independent(share, Counts(cells).sensitivity().times(rows))
-    shape, std = (cells.n_cells, 1), mechanism.std
-    return Part(f"counts of {cells}", share, mechanism, slice(0, 1), shape, std, in_rows(std))
+    most = Counts(cells).sensitivity().times(rows)
+    mechanism = independent(share, most)
+    shape, std, loss = (cells.n_cells, 1), mechanism.std, mechanism.loss(most)
+    return Part(f"counts of {cells}", share, mechanism, slice(0, 1), shape, std, in_rows(std), loss)
 
 
 def sums_part(question: Totals, share: Share, rows: int, box: Box) -> Part:
     """The sums of all cells, for neighbours that differ by up to `rows` rows."""
     mechanism: Mechanism
     if isinstance(question.radius, tuple):
-        mechanism = Lines.fitting(share, [s.times(rows) for s in question.sensitivities()])
+        each = [s.times(rows) for s in question.sensitivities()]
+        mechanism = Lines.fitting(share, each)
+        loss = mechanism.loss(each)
     else:
-        mechanism = independent(share, question.sensitivity().times(rows))
+        most = question.sensitivity().times(rows)
+        mechanism = independent(share, most)
+        loss = mechanism.loss(most)
     shape, std = (question.cells.n_cells, question.n_features), mechanism.std
     noise = f"{in_units(box, std)} per sum{_where(question)}"
-    return Part(str(question), share, mechanism, slice(1, None), shape, std, noise)
+    return Part(str(question), share, mechanism, slice(1, None), shape, std, noise, loss)
 
 
 def joint_part(question: Totals, share: Share, rows: int, box: Box) -> tuple[Part, float]:
@@ -74,13 +82,15 @@ def joint_part(question: Totals, share: Share, rows: int, box: Box) -> tuple[Par
         mechanism = Cube.fitting(share, rows)
         std = mechanism.std_in(shape[1])
         count_std = std / REACH
+        loss = mechanism.loss(rows)
     else:
         mechanism = Cylinder.fitting(share, question.radii, rows)
         std = mechanism.std_in(question.n_features)
         count_std = mechanism.count_std_in(question.n_features)
+        loss = mechanism.loss(question.radii, rows)
     noise = f"{in_rows(count_std)}, {in_units(box, std)} per sum{_where(question)}"
     name = f"counts and {question}"
-    return Part(name, share, mechanism, slice(None), shape, std, noise), count_std
+    return Part(name, share, mechanism, slice(None), shape, std, noise, loss), count_std
 
 
 def _where(question: Totals) -> str:

@@ -51,6 +51,10 @@ class Crossing:
         """Scale of the noise of the threshold and of every count."""
         return 2 * Fraction(self.most) / self.share.amount
 
+    def loss(self) -> Fraction:
+        """ε of one search: of the threshold's move and of one count's."""
+        return 2 * Fraction(self.most) / self.scale
+
     def entry(self) -> Entry:
         """The line of the account that pays for this search."""
         std = float(self.scale) * 2**0.5
@@ -61,6 +65,7 @@ class Crossing:
             scale=self.scale,
             noise=f"± {std:.3g} rows each on the threshold and on every count",
             slack=laws.laplace_slack(self.size + 1),
+            loss=self.loss(),
         )
 
     def draw(self, noise: laws.Noise, counts: Ints) -> int:

@@ -75,7 +75,8 @@ class Survey(Vault):
     def _part(self, ruler: Ruler, share: Share) -> Part:
         question = Histogram(check_ruler(ruler, self.n_features))
         self._check(share)
-        mechanism = independent(share, question.sensitivity().times(self._rows_per_neighbour))
-        shape, std = (self.n_features, ruler.bins), mechanism.std
+        most = question.sensitivity().times(self._rows_per_neighbour)
+        mechanism = independent(share, most)
+        shape, std, loss = (self.n_features, ruler.bins), mechanism.std, mechanism.loss(most)
         mechanism.check(shape)
-        return Part(str(question), share, mechanism, slice(None), shape, std, in_rows(std))
+        return Part(str(question), share, mechanism, slice(None), shape, std, in_rows(std), loss)

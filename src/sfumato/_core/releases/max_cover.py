@@ -159,6 +159,15 @@ class Covering:
         """The logarithm of what covering one more row makes a point more likely."""
         return largest_rate(self.share.amount, self.share.delta, self.rows)
 
+    def loss(self) -> Fraction:
+        """ε of all picks at the δ of the share, rounded up."""
+        eta = _mp.mpf(self.rate.numerator) / self.rate.denominator * self.rows
+        delta = self.share.delta
+        tries = _mp.log(_mp.mpf(self.rows) * delta.denominator / delta.numerator)
+        most = max(eta, _mp.expm1(eta) * tries) * (1 + _mp.mpf(2) ** -250)
+        shift = 300 - int(_mp.ceil(_mp.log(most, 2)))
+        return Fraction(int(_mp.ceil(_mp.ldexp(most, shift)))) / Fraction(2) ** shift
+
     def entry(self, n_features: int) -> Entry:
         """The line of the account that pays for all picks."""
         scale = 1 / self.rate
@@ -170,6 +179,7 @@ class Covering:
             noise=f"e-fold at {float(scale):.3g} rows",
             # A pick takes a uniform number, and one or one for each column.
             slack=self.picks * selection_slack(n_features + 2),
+            loss=self.loss(),
         )
 
     def draw(self, noise: Noise, cover: Cover) -> Ints:

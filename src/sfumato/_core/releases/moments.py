@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 from sfumato._accounting.budget import Share
 from sfumato._base.types import Ints
@@ -49,13 +50,13 @@ def moments_part(moment: Moment, share: Share, rows: int, *, ball: bool) -> tupl
     numbers = moment.n_numbers
     for shift in range(moment.shift, COARSEST + 1):
         coarse = replace(moment, shift=shift)
-        mechanism = _mechanism(coarse, share, rows, ball=ball)
+        mechanism, loss = _mechanism(coarse, share, rows, ball=ball)
         if _can_be_drawn(mechanism, numbers):
             break
     std = mechanism.std_in(numbers) if isinstance(mechanism, Ball) else mechanism.std
     std = coarse.deviation(std)
     noise = f"± {std:.3g} squared steps"
-    part = Part(str(moment), share, mechanism, slice(None), (1, numbers), std, noise)
+    part = Part(str(moment), share, mechanism, slice(None), (1, numbers), std, noise, loss)
     return coarse, part
 
 
@@ -67,8 +68,13 @@ def _can_be_drawn(mechanism: Mechanism, numbers: int) -> bool:
     return True
 
 
-def _mechanism(moment: Moment, share: Share, rows: int, *, ball: bool) -> Laplace | Gaussian | Ball:
+def _mechanism(
+    moment: Moment, share: Share, rows: int, *, ball: bool
+) -> tuple[Laplace | Gaussian | Ball, Fraction]:
+    """The noise, and what it costs."""
     most = moment.sensitivity(ball=ball).times(rows)
     if isinstance(moment, Squares) or share.kind != "pure":
-        return independent(share, most)
-    return Ball.fitting(share, most.l2_squared)
+        noise = independent(share, most)
+        return noise, noise.loss(most)
+    joint = Ball.fitting(share, most.l2_squared)
+    return joint, joint.loss(most.l2_squared)

@@ -72,7 +72,13 @@ class Splits:
         """Refuse, before any charge, a scale that cannot be drawn."""
         laws.check_scale(self.scale)
 
-    def entry(self, question: str, share: Share, max_leaves: int) -> Entry:
+    def loss(self, rows: int) -> Fraction:
+        """ε of all bits, for neighbours that differ by up to `rows` rows."""
+        if self.decay < self.scale * LOG_2:
+            raise RuntimeError("the decay of a tree is too small for its noise: a bug in sfumato")
+        return PER_PATH * rows / self.scale
+
+    def entry(self, question: str, share: Share, rows: int, max_leaves: int) -> Entry:
         """The line of the account that pays for the shape of a tree."""
         return Entry(
             question=question,
@@ -82,6 +88,7 @@ class Splits:
             noise=f"± {2**0.5 * float(self.scale):.3g} rows per split",
             # A tree of so many leaves has fewer than twice as many nodes, with a draw each.
             slack=laws.laplace_slack(2 * max_leaves),
+            loss=self.loss(rows),
         )
 
     def biased(self, counts: Ints, depth: int) -> Ints:
@@ -234,17 +241,19 @@ class Trees(Vault):
             lower, upper, depths, exact = growth.leaves()
             return lower, upper, depths, self._perturb(leaves.mechanism, exact[:, np.newaxis])
 
-        shape = splits.entry(f"a tree of at most {max_leaves:,} boxes", share, max_leaves)
+        name = f"a tree of at most {max_leaves:,} boxes"
+        shape = splits.entry(name, share, self._rows_per_neighbour, max_leaves)
         lower, upper, depths, noisy = self._pay([shape, leaves.entry()], read)
         answer = Answer(noisy[:, 0].astype(np.float64), leaves.std)
         return Tree(lower.astype(np.int64), upper.astype(np.int64), depths, answer)
 
 
 def _leaves_part(share: Share, rows: int, max_leaves: int) -> Part:
-    mechanism = independent(share, Sensitivity(1, 1).times(rows))
-    shape, std = (max_leaves, 1), mechanism.std
+    most = Sensitivity(1, 1).times(rows)
+    mechanism = independent(share, most)
+    shape, std, loss = (max_leaves, 1), mechanism.std, mechanism.loss(most)
     name = "counts of the leaves of a tree"
-    return Part(name, share, mechanism, slice(0, 1), shape, std, in_rows(std))
+    return Part(name, share, mechanism, slice(0, 1), shape, std, in_rows(std), loss)
 
 
 def _check_tree(domain: object, max_leaves: int, n_features: int) -> None:

@@ -78,8 +78,8 @@ class BlockPlan:
     def check(self, share: Share) -> None:
         """Refuse, before any charge, noise that cannot be drawn for the widest range."""
         widest = np.tile([-REACH, REACH], (self.n_features, 1))
-        for mechanism in self._mechanisms(share, widest):
-            mechanism.check((self.k, 1))
+        for part, most in self._columns(share, widest):
+            Laplace.fitting(part, most).check((self.k, 1))
 
     def mean_parts(self, share: Share, ranges: Ints, box: Box) -> list[Part]:
         """One part for each column of the summed centres.
@@ -88,23 +88,19 @@ class BlockPlan:
         most the range of that column.
         """
         parts = []
-        mechanisms = self._mechanisms(share, ranges)
-        for i, (mechanism, part) in enumerate(
-            zip(mechanisms, share.evenly(self.n_features), strict=True)
-        ):
-            noise = f"± {mechanism.std / self.blocks * box.step[i]:.3g} per mean"
+        for i, (part, most) in enumerate(self._columns(share, ranges)):
+            law = Laplace.fitting(part, most)
+            noise = f"± {law.std / self.blocks * box.step[i]:.3g} per mean"
             name = f"means over {self.blocks} blocks of {self.k} centres"
-            columns = slice(i, i + 1)
-            parts.append(Part(name, part, mechanism, columns, (self.k, 1), mechanism.std, noise))
+            where, shape = slice(i, i + 1), (self.k, 1)
+            parts.append(Part(name, part, law, where, shape, law.std, noise, law.loss(most)))
         return parts
 
-    def _mechanisms(self, share: Share, ranges: Ints) -> list[Laplace]:
+    def _columns(self, share: Share, ranges: Ints) -> list[tuple[Share, Sensitivity]]:
+        """An equal part of the share for each column, and how far its sums may move."""
         widths = [max(1, int(high - low)) * self.k * self.rows for low, high in ranges]
-        parts = share.evenly(self.n_features)
-        return [
-            Laplace.fitting(part, Sensitivity(width, width * width))
-            for part, width in zip(parts, widths, strict=True)
-        ]
+        most = [Sensitivity(width, width * width) for width in widths]
+        return list(zip(share.evenly(self.n_features), most, strict=True))
 
     def clipped_sums(self, centers: Ints, ranges: Ints) -> Ints:
         """Sum the centres of all blocks, clipped to the range of their column."""
