@@ -16,8 +16,7 @@ from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Cost
 from sfumato._core.sampling.source import NoNoise, ReplayedNoise
 from sfumato._lattice.box import REACH
-from sfumato._planning import PREDICTIONS, Outlook
-from sfumato.methods import METHODS, NEEDS_DELTA
+from sfumato.methods import METHODS, NEEDS_DELTA, Outlook
 from sfumato.methods._dplloyd import choose_noise, currency, lloyd_step, one_currency, weights
 from sfumato.methods.formulas import hybrid_threshold
 
@@ -167,7 +166,7 @@ ruled = pytest.mark.parametrize("method", METHODS)
 
 def ratio(method, task):
     rows, truth = scene(task.n_features, task.k)
-    return RULES[method][0](rows, truth, task) / PREDICTIONS[method](task).error
+    return RULES[method][0](rows, truth, task) / METHODS[method]().predict(task).error
 
 
 def within(method, task):

@@ -9,7 +9,8 @@ from sfumato._core.curator import Curator
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.starts import sphere_packing
 from sfumato.methods import DPLloyd, Sukpisit, Task
-from sfumato.methods._dplloyd import RHO, choose_noise, noise_error, weights
+from sfumato.methods._dplloyd import choose_noise, noise_error, weights
+from sfumato.methods.formulas import RHO
 
 F = Fraction
 

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from sfumato.methods._dplloyd import RHO
 from sfumato.methods.formulas import (
+    RHO,
     dplloyd_mse,
     eug_cells,
     eugkm_bias,

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 import sfumato
-from sfumato import _planning as planner
 from sfumato._core.curator import Curator
-from sfumato._planning import PREDICTIONS, Outlook, plan
+from sfumato._planning import UNPREDICTED, plan
 from sfumato._private_kmeans import PrivateKMeans
 from sfumato.engines._memory import ArrayRows
-from sfumato.methods import METHODS, NEEDS_DELTA
+from sfumato.methods import METHODS, NEEDS_DELTA, DPLloyd, Outlook, Predicting
 from sfumato.methods._dplloyd import noise_error
 
 close = pytest.approx
@@ -36,7 +35,7 @@ def outlook_of(method, *words, **settings):
 
 
 def test_every_method_is_predicted():
-    assert set(PREDICTIONS) >= set(METHODS)
+    assert all(isinstance(method(), Predicting) for method in METHODS.values())
     assert [r.method for r in plan(**USUAL).rows] == list(METHODS)
 
 
@@ -47,10 +46,12 @@ def test_the_default_is_the_estimators():
 
 def test_lloyd_steps():
     # cube noise in the plane: (2 + 8·0.225²)·4·5/3 = 16.0333, and (4·5/10⁴)² = 4e-6
-    assert PREDICTIONS["dplloyd"](outlook()).error == close(6.41333e-5, rel=1e-4)
+    assert METHODS["dplloyd"]().predict(outlook()).error == close(6.41333e-5, rel=1e-4)
     # the last of five halving steps gets 1/16
-    assert PREDICTIONS["sukpisit"](outlook()).error == close(6.41333e-5 * 16**2 / 25, rel=1e-4)
-    gaussian = PREDICTIONS["dplloyd"](outlook(d=1000, n=10**7, delta=1e-6))
+    assert METHODS["sukpisit"]().predict(outlook()).error == close(
+        6.41333e-5 * 16**2 / 25, rel=1e-4
+    )
+    gaussian = METHODS["dplloyd"]().predict(outlook(d=1000, n=10**7, delta=1e-6))
     # (1, 10⁻⁶) needs σ = 4.2247 for sensitivity 1, and five times the variance for five steps
     expected = noise_error("gaussian", 1000) * 5 * 4.2247**2 * (4 / 10**7) ** 2
     assert gaussian.error == close(expected, rel=1e-3)
@@ -59,14 +60,14 @@ def test_lloyd_steps():
 
 def test_grids():
     # M = (10⁴/10)^1 = 1000, 32 slices a side: 4·1024/(3·10⁸) + 2/1024
-    grid = PREDICTIONS["eugkm"](outlook(declared=True))
+    grid = METHODS["eugkm"]().predict(outlook(declared=True))
     assert grid.error == close(4 * 1024 / 3e8 + 2 / 1024)
     assert (grid.note, grid.passes) == ("1,024 cells, an upper bound", 1)
     # Below ε = 2.07792 (see the formulas) all goes into the grid, above it half into a step.
-    assert PREDICTIONS["hybrid"](outlook(epsilon=2, declared=True)).error == close(
-        PREDICTIONS["eugkm"](outlook(epsilon=2, declared=True)).error
+    assert METHODS["hybrid"]().predict(outlook(epsilon=2, declared=True)).error == close(
+        METHODS["eugkm"]().predict(outlook(epsilon=2, declared=True)).error
     )
-    refined = PREDICTIONS["hybrid"](outlook(epsilon=4, declared=True))
+    refined = METHODS["hybrid"]().predict(outlook(epsilon=4, declared=True))
     assert refined.error == close(16.0333 * (4 / (10_000 * 2)) ** 2, rel=1e-4)
     assert refined.passes == 2
     # Two slices in 30 columns are 2³⁰ cells.
@@ -78,23 +79,23 @@ def test_grids():
 
 def test_blocks():
     # 39 blocks, Laplace of scale 4·k·d/(39·ε) with 2% of ε for the sizes, in the plane
-    one = PREDICTIONS["gkm"](outlook(k=1, declared=True))
+    one = METHODS["gkm"]().predict(outlook(k=1, declared=True))
     assert one.error == close(4 * (8 / 39 / 0.98) ** 2)
-    many = PREDICTIONS["gkm3k"](outlook(k=1))
+    many = METHODS["gkm3k"]().predict(outlook(k=1))
     assert many.error == close(4 * (8 / 3333 / 0.98**2) ** 2)
     assert (one.passes, many.passes) == (2, 3)
 
 
 def test_selection():
     # 8 rounds: 71 picks among 200 sets, a row costs at most 8
-    assert PREDICTIONS["pgkm"](outlook(declared=True)).error == close(
+    assert METHODS["pgkm"]().predict(outlook(declared=True)).error == close(
         8 * math.log(200) * 71 / (10_000 * 0.98)
     )
 
 
-@pytest.mark.parametrize("method", PREDICTIONS)
+@pytest.mark.parametrize("method", METHODS)
 def test_more_rows_or_more_budget_never_hurt_and_noise_is_the_root_of_error(method):
-    predict = PREDICTIONS[method]
+    predict = METHODS[method]().predict
     for n, epsilon in ((10_000, 1), (10**6, 1), (10_000, 4)):
         found = predict(outlook_of(method, n, epsilon=epsilon))
         assert 0 < found.error <= predict(outlook_of(method, 1000)).error
@@ -105,9 +106,9 @@ def test_more_rows_or_more_budget_never_hurt_and_noise_is_the_root_of_error(meth
     assert known.passes in (unknown.passes, unknown.passes - 1)
 
 
-@pytest.mark.parametrize("method", PREDICTIONS)
+@pytest.mark.parametrize("method", METHODS)
 def test_noise_without_end_leaves_a_corner_of_the_cube(method):
-    found = PREDICTIONS[method](outlook_of(method, 1, epsilon=Fraction(1, 10**6)))
+    found = METHODS[method]().predict(outlook_of(method, 1, epsilon=Fraction(1, 10**6)))
     assert found.error == close(2 * (1 + 0.45**2))
 
 
@@ -133,7 +134,7 @@ def test_passes_are_those_that_a_fit_takes(method, declared, k, monkeypatch):
         monkeypatch.setattr(ArrayRows, name, counted)
     task = outlook_of(method, 5000, k=k, declared=declared)
     fit(method, task, np.random.default_rng(0).uniform(-1, 1, (5000, 2)))
-    expected = PREDICTIONS[method](task).passes
+    expected = METHODS[method]().predict(task).passes
     if method in ("auto", "sukpisit", "balcan"):
         assert expected / 4 <= len(taken) <= expected
     else:
@@ -145,7 +146,7 @@ def test_passes_are_those_that_a_fit_takes(method, declared, k, monkeypatch):
 def test_the_grid_is_the_one_that_is_laid(method, k):
     task = outlook(5000, k=k, declared=True)
     account = fit(method, task, np.zeros((10, 2)))
-    cells = PREDICTIONS[method](task).note.split(" cells")[0].replace(",", "")
+    cells = METHODS[method]().predict(task).note.split(" cells")[0].replace(",", "")
     assert f"counts of {cells} grid cells" in account.entries[0].question
 
 
@@ -159,7 +160,7 @@ def test_memory_is_about_what_a_large_grid_takes(n, d):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak / 2 < PREDICTIONS["eugkm"](task).memory < 2 * peak
+    assert peak / 2 < METHODS["eugkm"]().predict(task).memory < 2 * peak
 
 
 def test_noise_is_told_in_the_units_of_the_bounds():
@@ -176,10 +177,10 @@ def test_the_best_is_one_that_can_run(monkeypatch):
     planned = plan(**USUAL)
     assert row(planned, planned.best).error == min(r.error for r in planned.rows)
 
-    def refuse(task):
+    def refuse(self, task):
         raise ValueError("2^99 cells do not fit")
 
-    monkeypatch.setitem(PREDICTIONS, planned.best, refuse)
+    monkeypatch.setattr(METHODS[planned.best], "predict", refuse)
     other = plan(**USUAL, bounds=(0, 1))
     refused = row(other, planned.best)
     assert not refused.fits
@@ -189,8 +190,45 @@ def test_the_best_is_one_that_can_run(monkeypatch):
     told = next(m for m in other.to_dict()["methods"] if not m["fits"])
     assert (told["method"], told["error"], told["noise"]) == (planned.best, None, None)
     assert json.loads(other.to_json())["methods"]
-    monkeypatch.setattr(planner, "PREDICTIONS", dict.fromkeys(METHODS, refuse))
+    for method in METHODS.values():
+        monkeypatch.setattr(method, "predict", refuse)
     assert plan(**USUAL).best == planned.default
+
+
+class Silent:
+    """A method of somebody else, without `predict`."""
+
+    def caps(self, task):
+        return DPLloyd().caps(task)
+
+    def __call__(self, curator, task, *, account, rng):
+        return DPLloyd()(curator, task, account=account, rng=rng)
+
+
+def test_a_method_without_a_prediction_is_listed_without_numbers(monkeypatch):
+    best = plan(**USUAL).best
+    monkeypatch.setitem(METHODS, "silent", Silent)
+    planned = plan(**USUAL, bounds=(0, 1))
+    silent = row(planned, "silent")
+    assert silent.fits
+    assert not silent.predicted
+    assert silent.note == UNPREDICTED
+    assert planned.best == best
+    assert "gives no prediction" in str(planned)
+    told = planned.to_dict()["methods"][-1]
+    assert (told["method"], told["fits"], told["error"], told["noise"]) == (
+        "silent",
+        True,
+        None,
+        None,
+    )
+    assert planned == plan(**USUAL, bounds=(0, 1))
+
+
+def test_settings_count_in_a_prediction():
+    few, many = (DPLloyd(iterations=i).predict(outlook()) for i in (1, 5))
+    assert many.error == close(25 * few.error)
+    assert (few.passes, many.passes) == (1, 5)
 
 
 def test_what_a_method_refuses_does_not_fit(monkeypatch):

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from sfumato.methods._auto import Auto
 from sfumato.methods._balcan import Balcan
-from sfumato.methods._base import Centers, Method, NeedsDelta, Task
+from sfumato.methods._base import (
+    Centers,
+    Method,
+    NeedsDelta,
+    Outlook,
+    Predicting,
+    Prediction,
+    Task,
+)
 from sfumato.methods._dplloyd import DPLloyd, Sukpisit
 from sfumato.methods._eugkm import EUGkM, Hybrid
 from sfumato.methods._gkm import GkM, GkM3K
@@ -41,7 +49,10 @@ __all__ = [
     "MaxCover",
     "Method",
     "NeedsDelta",
+    "Outlook",
     "PGkM",
+    "Predicting",
+    "Prediction",
     "Sukpisit",
     "Task",
 ]

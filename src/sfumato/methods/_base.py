@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from sfumato._base.types import Floats
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid, Nearest
 from sfumato._synopsis import Synopsis
+from sfumato.methods.formulas import RHO
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,63 @@ class Task:
             )
 
 
+SLICE = Fraction(1, 50)
+"""The part of a budget that buys the number of rows, or the sizes of the final clusters."""
+
+NUMBER = 8
+"""Bytes of an int64 or a float64."""
+
+
+@dataclass(frozen=True)
+class Outlook(Task):
+    """A task whose rows are still to come: `n` are expected, `n_rows` is what will be declared."""
+
+    n: int = 0
+
+    @property
+    def count_passes(self) -> int:
+        """A pass for the number of rows, unless it is declared."""
+        return int(self.n_rows is None)
+
+    @property
+    def after_count(self) -> float:
+        """What is left of ε when the number of rows is bought, unless it is declared."""
+        return float(self.epsilon * (1 - SLICE) ** self.count_passes)
+
+    @property
+    def after_sizes(self) -> float:
+        """What is left of ε when the sizes of the final clusters are bought as well."""
+        return self.after_count * float(1 - SLICE)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a method is expected to do.
+
+    `error` is the mean squared distance, in the cube [−1, 1]^d, between a centre and the one that
+    the same method would find without noise; `noise` the deviation of one of its coordinates;
+    `memory` the bytes of the method's arrays beside the rows; `passes` go over all rows.
+    """
+
+    error: float
+    noise: float
+    memory: int
+    passes: int
+    note: str
+
+    @classmethod
+    def of(cls, task: Task, error: float, *, memory: int, passes: int, note: str) -> Self:
+        """A prediction with this error, cut to what centres inside the cube can have."""
+        # Centres are clipped into the cube: noise without end leaves one of its corners.
+        per_axis = min(error / task.n_features, 1 + (2 * RHO) ** 2)
+        return cls(per_axis * task.n_features, math.sqrt(per_axis), memory, passes, note)
+
+
 class Method(Protocol):
-    """A private clustering method. It never sees a row and never states a sensitivity."""
+    """A private clustering method. It never sees a row and never states a sensitivity.
+
+    A method may also have `predict`, for plans: see `Predicting`.
+    """
 
     def caps(self, task: Task) -> Caps:
         """Divide (ε, δ) among the currencies."""
@@ -68,8 +125,12 @@ class Method(Protocol):
         """Find centres by asking the curator, paid from the account. `rng` is public."""
 
 
-SLICE = Fraction(1, 50)
-"""The part of a budget that buys the number of rows, or the sizes of the final clusters."""
+@runtime_checkable
+class Predicting(Protocol):
+    """A method that can say what it is expected to do. A plan lists others without numbers."""
+
+    def predict(self, task: Outlook) -> Prediction:
+        """Predict error, memory and passes from public numbers, before any row is read."""
 
 
 def size_and_rest(curator: Curator, task: Task, share: Share) -> tuple[float, Share]:

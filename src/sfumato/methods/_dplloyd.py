@@ -22,13 +22,11 @@ from sfumato._core.curator import CellTotals, Curator
 from sfumato._core.queries.counts import Nearest, Through
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.starts import sphere_packing
-from sfumato.methods._base import Centers, Task
+from sfumato.methods._base import NUMBER, Centers, Outlook, Prediction, Task
+from sfumato.methods.formulas import RHO, step_mse
 
 NoiseChoice = Literal["auto", "cube", "laplace", "gaussian"]
 Schedule = Literal["uniform", "halving", "increasing"]
-
-# Su et al. 2015, Eq. 7: a centre lies about 2·ρ·r from the middle in each dimension.
-RHO = 0.225
 
 
 @dataclass(frozen=True)
@@ -47,6 +45,13 @@ class DPLloyd:
     def caps(self, task: Task) -> Caps:
         """All of the budget in the one currency of the noise."""
         return one_currency(choose_noise(self.noise, self.iterations, task), task)
+
+    def predict(self, task: Outlook) -> Prediction:
+        """The noise of the last step."""
+        parts = weights(self.schedule, self.iterations)
+        law = choose_noise(self.noise, len(parts), task)
+        note = f"{len(parts)} iterations with {law} noise, from a blind start"
+        return predict_steps(task, law, parts, note)
 
     def __call__(
         self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
@@ -120,6 +125,22 @@ def noise_error(law: str, n_features: int) -> float:
     return 2 * (d + math.cbrt(off_center)) ** 3
 
 
+def predict_steps(task: Outlook, law: str, parts: list[int], note: str) -> Prediction:
+    """What is expected of noisy Lloyd steps that share the budget: the error of the last one."""
+    part = parts[-1] / sum(parts)
+    if law == "gaussian":
+        budget = math.sqrt(mu2_of(task.epsilon, task.delta) * part)
+    else:
+        budget = float(task.epsilon) * part
+    error = step_mse(task.n, task.k, budget, noise_error(law, task.n_features))
+    return Prediction.of(task, error, memory=totals_memory(task), passes=len(parts), note=note)
+
+
+def totals_memory(task: Task) -> int:
+    """Bytes of counts and sums: exact, their noise, and released."""
+    return 3 * NUMBER * task.k * (task.n_features + 1)
+
+
 def lloyd_step(curator: Curator, points: Floats, share: Share, law: str) -> tuple[Floats, Floats]:
     """Move every centre to the noisy mean of its cell; returns the centres and the noisy sizes."""
     cells = Nearest(np.rint(points).astype(np.int64))
@@ -172,6 +193,13 @@ class Sukpisit:
     def caps(self, task: Task) -> Caps:
         """All of the budget in the one currency of the noise."""
         return one_currency(choose_noise(self.noise, self.max_iter, task), task)
+
+    def predict(self, task: Outlook) -> Prediction:
+        """The noise of the last step, if none is saved."""
+        parts = weights("halving", self.max_iter)
+        law = choose_noise(self.noise, len(parts), task)
+        note = f"up to {len(parts)} iterations with {law} noise, from a blind start"
+        return predict_steps(task, law, parts, note)
 
     def __call__(
         self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator

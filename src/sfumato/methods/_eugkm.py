@@ -20,9 +20,12 @@ from sfumato._lattice.box import REACH
 from sfumato._synopsis import Synopsis
 from sfumato._synopsis.cells import GridCells
 from sfumato._synopsis.choose_k import Criterion, check_criterion, check_range
-from sfumato.methods._base import Centers, Task, size_and_rest
-from sfumato.methods._dplloyd import RHO, check_choice, lloyd_step
-from sfumato.methods.formulas import eug_cells, hybrid_threshold
+from sfumato.methods._base import NUMBER, Centers, Outlook, Prediction, Task, size_and_rest
+from sfumato.methods._dplloyd import check_choice, lloyd_step, noise_error, totals_memory
+from sfumato.methods.formulas import RHO, eug_cells, eugkm_mse, hybrid_threshold, step_mse
+
+_KEPT = 2**24
+"""Up to so many coordinates of cells are kept at once, as in `_synopsis.cells`."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,21 @@ class EUGkM:
         """Buy the number of rows, then the grid; all the rest is free."""
         n, rest = size_and_rest(curator, task, account.rest("pure"))
         return self.on_grid(curator, task, n, rest, rng)
+
+    def predict(self, task: Outlook) -> Prediction:
+        """Eqs. 9 and 10 for the grid that is laid."""
+        return self.predict_grid(task, task.after_count, "an upper bound")
+
+    def predict_grid(self, task: Outlook, epsilon: float, remark: str) -> Prediction:
+        """What is expected of the grid that this ε buys."""
+        d = task.n_features
+        cells = self.grid(task.n, d, epsilon).n_cells
+        error = eugkm_mse(task.n, d, task.k, epsilon, cells)
+        # Four numbers a cell while it is counted; then its middle, worked out in three steps.
+        numbers = max(4, 2 + 3 * d) if cells * d <= _KEPT else 4
+        memory, passes = NUMBER * numbers * cells, 1 + task.count_passes
+        note = f"{cells:,} cells, {remark}"
+        return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
     def on_grid(
         self, curator: Curator, task: Task, n: float, share: Share, rng: np.random.Generator
@@ -138,6 +156,18 @@ class Hybrid:
             return replace(found, notes=notes)
         points, sizes = lloyd_step(curator, found.points, shares[1], self.noise)
         return replace(found, points=points, sizes=sizes, notes=notes)
+
+    def predict(self, task: Outlook) -> Prediction:
+        """The grid alone, or the noise of the step where ε is above the threshold."""
+        epsilon, d = task.after_count, task.n_features
+        if task.epsilon < hybrid_threshold(task.n, d, task.k, self.rho):
+            remark = "an upper bound; too little ε for a step"
+            return self.first.predict_grid(task, epsilon, remark)
+        remark = f"then one step with {self.noise} noise"
+        start = self.first.predict_grid(task, epsilon / 2, remark)
+        error = step_mse(task.n, task.k, epsilon / 2, noise_error(self.noise, d))
+        memory, passes = start.memory + totals_memory(task), start.passes + 1
+        return Prediction.of(task, error, memory=memory, passes=passes, note=start.note)
 
     @property
     def first(self) -> EUGkM:

@@ -16,7 +16,17 @@ from sfumato._base.validation import check_whole
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import MAX_NUMBERS
 from sfumato._lattice.box import REACH
-from sfumato.methods._base import SLICE, Centers, Task, size_and_rest, sizes_of
+from sfumato.methods._base import (
+    NUMBER,
+    SLICE,
+    Centers,
+    Outlook,
+    Prediction,
+    Task,
+    size_and_rest,
+    sizes_of,
+)
+from sfumato.methods.formulas import gkm_noise
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,10 @@ class GkM:
         n, rest = size_and_rest(curator, task, account.rest("pure"))
         return _averaged(curator, task, n, n**self.exponent, rest, rng)
 
+    def predict(self, task: Outlook) -> Prediction:
+        """Eq. 3 for the blocks that are made."""
+        return _predicted(task, task.n**self.exponent)
+
 
 @dataclass(frozen=True)
 class GkM3K:
@@ -60,6 +74,21 @@ class GkM3K:
         """Buy the number of rows, the averages, and the sizes of the clusters around them."""
         n, rest = size_and_rest(curator, task, account.rest("pure"))
         return _averaged(curator, task, n, n / (self.rows_per_center * task.k), rest, rng)
+
+    def predict(self, task: Outlook) -> Prediction:
+        """Eq. 3 for the blocks that are made."""
+        return _predicted(task, task.n / (self.rows_per_center * task.k))
+
+
+def _predicted(task: Outlook, wanted: float) -> Prediction:
+    blocks = max(1, int(wanted))
+    d, k, n = task.n_features, task.k, task.n
+    # Eq. 3 halves ε: the other half buys the range, here the full width.
+    error = gkm_noise(n, d, k, task.after_sizes, blocks)
+    # The hash, the block and the order of the rows; the centres of all blocks, ranked and clipped.
+    memory = 3 * NUMBER * (n + blocks * k * d)
+    note = f"{blocks:,} blocks; without the error of averaging them"
+    return Prediction.of(task, error, memory=memory, passes=2 + task.count_passes, note=note)
 
 
 def _averaged(

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from sfumato._accounting.budget import Account, Caps, Share
+from sfumato._accounting.gaussian_dp import mu2_of
 from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_whole
 from sfumato._core.curator import Answer, Curator
@@ -25,13 +26,21 @@ from sfumato._core.queries.projection import Projection
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.kmeans import weighted_kmeans
 from sfumato.methods._balcan.run import recovered
-from sfumato.methods._base import Centers, NeedsDelta, Task
+from sfumato.methods._base import NUMBER, Centers, NeedsDelta, Outlook, Prediction, Task
+from sfumato.methods._dplloyd import noise_error
+from sfumato.methods.formulas import step_mse
 
 MOST_WORK = 1e11
 """Rows × grid points near each × radii that are counted without asking."""
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 """The paper's bound on the error needs an α below this: 1 − α − α² must be positive."""
+
+_COVERED = 2**26
+"""Counts that a cover keeps, as in `_lattice.kernels.cover`."""
+
+_REACHED = 60
+"""Numbers that a cover keeps for each row: three for each of about twenty blocks."""
 
 _PARTS = ("rows", "cover", "counts", "averages", "final")
 
@@ -107,6 +116,21 @@ class MaxCover:
             f"{n:,.0f} rows, {len(points)} different points",
         )
         return Centers(centers, sizes, notes)
+
+    def predict(self, task: Outlook) -> Prediction:
+        """The noise of the last Lloyd round."""
+        parts, grids = self.parts(task), self.grids(task, task.n)
+        last = float(parts["final"] / (parts["averages"] + parts["final"]))
+        budget = math.sqrt(mu2_of(*self.caps(task).gaussian) * last)
+        error = step_mse(task.n, task.k, budget, noise_error("gaussian", task.n_features))
+        # Counts of points near rows, and the rows that each block of points is near to.
+        points = min(_COVERED, grids.work(task.n)) + _REACHED * task.n
+        note = (
+            f"{self.picks_for(task.k)} picks at each of {len(grids.radii)} radii in "
+            f"{grids.n_features} dimensions; without the error of the cover"
+        )
+        memory, passes = int(NUMBER * points), 4 + task.count_passes
+        return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
     def parts(self, task: Task) -> dict[str, Fraction]:
         """What part of ε buys what; a declared number of rows costs nothing."""

@@ -7,6 +7,7 @@ all sets are exact integers from one pass, and noisy sizes are bought at the end
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,16 @@ from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Cost
 from sfumato._core.queries.counts import MAX_NUMBERS
 from sfumato._lattice.box import REACH
-from sfumato.methods._base import SLICE, Centers, Task, size_and_rest, sizes_of
+from sfumato.methods._base import (
+    NUMBER,
+    SLICE,
+    Centers,
+    Outlook,
+    Prediction,
+    Task,
+    size_and_rest,
+    sizes_of,
+)
 
 _MOST_ROUNDS = 1000
 
@@ -69,6 +79,19 @@ class PGkM:
         (winner,) = curator.choose(Cost(np.rint(pool)), share=last)
         sizes = sizes_of(curator, pool[winner], for_sizes)
         return Centers(pool[winner], sizes, (f"{rounds} rounds for about {n:,.0f} rows",))
+
+    def predict(self, task: Outlook) -> Prediction:
+        """How far above the best set the picks end."""
+        d = task.n_features
+        rounds = self.rounds(task.n, float(task.epsilon))
+        picks = (rounds - 1) * self.parents + 1
+        # A row costs at most 4d: the exponential mechanism lies 4d·ln(candidates)/ε₀ above the
+        # best. Moving a centre by z costs each of its rows |z|² more, so cost per row is squared
+        # distance.
+        error = 4 * d * math.log(self.candidates) * picks / (task.n * task.after_sizes)
+        memory, passes = 2 * NUMBER * self.candidates * task.k * d, rounds + 1 + task.count_passes
+        note = f"{picks:,} picks in {rounds:,} rounds; without the error of the search"
+        return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
 
 def breed(parents: Floats, size: int, reach: float, rng: np.random.Generator) -> Floats:

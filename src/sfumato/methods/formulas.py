@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 
-from sfumato.methods._dplloyd import RHO
+# Su et al. 2015, Eq. 7: a centre lies about 2·ρ·r from the middle in each dimension.
+RHO = 0.225
 
 THETA = 10.0
 """Eq. 4's constant: what a cell's noise weighs against its width."""
@@ -33,7 +34,7 @@ def dplloyd_mse(
 def step_mse(n: float, k: int, budget: float, weight: float) -> float:
     """The error of a centre after one noisy step that `budget`, an ε or a μ, pays for.
 
-    `weight` is the error × count² at a budget of 1: `dplloyd.noise_error`, or Eq. 7's constants.
+    `weight` is the error × count² at a budget of 1: `_dplloyd.noise_error`, or Eq. 7's constants.
     """
     return weight * _power(_over(k, n, budget), 2)
 

@@ -26,8 +26,9 @@ from sfumato.methods._auto.budget import (
 )
 from sfumato.methods._auto.high_dim import columns, deep, main_axes, own_columns
 from sfumato.methods._auto.low_dim import low
+from sfumato.methods._auto.predict import foresee
 from sfumato.methods._auto.synopsis import Choice
-from sfumato.methods._base import Centers, Task
+from sfumato.methods._base import Centers, Outlook, Prediction, Task
 
 # More ε than this, for each row of a group, leaves no noise that could be seen: what is above
 # stays unspent.
@@ -76,6 +77,13 @@ class Auto:
             return guard.mean_alone(curator, wallet, "noise would drown more centres")
         found = self._branch(curator, replace(wallet, task=replace(task, k=k)), rng)
         return found if k == task.k else guard.padded(found, task, rng)
+
+    def predict(self, task: Outlook) -> Prediction:
+        """Follow the public rules with the expected rows."""
+        seen = foresee(self, task, task.n)
+        return Prediction.of(
+            task, seen.error, memory=seen.memory, passes=seen.passes, note=seen.note
+        )
 
     def _branch(self, curator: Curator, wallet: Wallet, rng: np.random.Generator) -> Centers:
         task, n = wallet.task, wallet.n

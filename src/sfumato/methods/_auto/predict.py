@@ -9,15 +9,13 @@ from sfumato._accounting.budget import Ledger
 from sfumato.methods._auto import fallback as guard
 from sfumato.methods._auto.budget import MIDDLE, Route, Size, Wallet, high_route, middle_route
 from sfumato.methods._auto.low_dim import FIRST, grid_of, looks_twice
-from sfumato.methods._base import Method, Task
-from sfumato.methods._dplloyd import RHO
-from sfumato.methods.formulas import eugkm_mse, step_mse
+from sfumato.methods._base import NUMBER, Method, Task
+from sfumato.methods.formulas import RHO, eugkm_mse, step_mse
 
 # Passes: rows are counted, or the mean is taken, and the counts that a branch is chosen by.
 _TREE_PASSES = 8
 
-# Bytes of a number, and the most that a tree keeps: nodes looked ahead, and their boxes.
-_NUMBER = 8
+# The most bytes that a tree keeps: nodes looked ahead, and their boxes.
 _TREE = 2**26
 
 
@@ -62,7 +60,7 @@ def _mean(wallet: Wallet, passes: int) -> Foresight:
     noise = d * (d + 2) * (d + 3) / 3
     epsilon = wallet.per_row(wallet.epsilon)
     error = _apart(wallet.task) + step_mse(wallet.n, 1, epsilon, noise)
-    return Foresight(error, 3 * _NUMBER * (d + 1), passes, "the mean alone: noise drowns centres")
+    return Foresight(error, 3 * NUMBER * (d + 1), passes, "the mean alone: noise drowns centres")
 
 
 def _low(wallet: Wallet, count: int) -> Foresight:
@@ -71,7 +69,7 @@ def _low(wallet: Wallet, count: int) -> Foresight:
     twice = looks_twice(n, epsilon, k)
     first = epsilon * (FIRST if twice else 1)
     cells = grid_of(k, d, n, first).n_cells
-    memory = max(_NUMBER * (2 + 3 * d) * cells, _TREE)
+    memory = max(NUMBER * (2 + 3 * d) * cells, _TREE)
     error = eugkm_mse(n, d, k, first, cells)
     note = f"{cells:,} cells, or a tree where rows lie in clumps; an upper bound"
     if twice:
@@ -89,7 +87,7 @@ def _deep(wallet: Wallet, count: int) -> Foresight:
     error = _step(d * noise**2, wallet, steps.size)
     passes = count + _TREE_PASSES + len(route.inside) + len(route.span) + len(route.full)
     passes += 3 * bool(route.mean) + len(route.full) * route.asks_radius
-    memory = _TREE + 3 * _NUMBER * (task.k * (d + 1) + 256 * d * (d > MIDDLE))
+    memory = _TREE + 3 * NUMBER * (task.k * (d + 1) + 256 * d * (d > MIDDLE))
     law = "pure" if steps.pure else "Gaussian"
     note = f"a tree, then {_steps(route)} with {law} noise; an upper bound"
     return Foresight(error, memory, passes, note)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from sfumato._accounting.gaussian_dp import mu2_of
 from sfumato._base.types import Floats
 from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Cost
-from sfumato.methods._auto.predict import Foresight
 from sfumato.methods._balcan import config as settings
 from sfumato.methods._balcan.config import (
     FAILURE,
@@ -37,7 +35,7 @@ from sfumato.methods._balcan.config import (
 )
 from sfumato.methods._balcan.partition import most_cubes, threshold, together
 from sfumato.methods._balcan.run import Recipe, Run, Search, Weights
-from sfumato.methods._base import SLICE, Centers, Task, size_and_rest
+from sfumato.methods._base import NUMBER, Centers, Outlook, Prediction, Task, size_and_rest
 from sfumato.methods._base import sizes_of as noisy_sizes
 from sfumato.methods._dplloyd import NoiseChoice, check_choice, choose_noise, law_of, noise_error
 from sfumato.methods.formulas import step_mse
@@ -134,6 +132,10 @@ class Balcan:
             best = replace(best, sizes=noisy_sizes(curator, best.points, rest))
         return replace(best, notes=(f"preset {self.preset}, about {n:,.0f} rows", *best.notes))
 
+    def predict(self, task: Outlook) -> Prediction:
+        """Follow the public rules with the expected rows, to the noise of the last average."""
+        return _predicted(self, task)
+
     def _check(self, task: Task, n: float) -> None:
         sizes, recipe = self.sizes(task, n), self.recipe()
         cuts = sizes.runs * sizes.partitions * sizes.depths
@@ -195,32 +197,22 @@ class Balcan:
         return FAILURE if self.failure is None else float(self.failure)
 
 
-if TYPE_CHECKING:
-    pass
-
-_NUMBER = 8
-
-
-def foresee(method: Balcan, task: Task, n: float) -> Foresight:
-    """Follow the public rules with n rows, to the noise of the last average.
-
-    What partitions leave unspent makes that noise smaller, and passes fewer.
-    """
-    caps, sizes, parts = method.division(task), method.sizes(task, n), method.parts()
-    counted = task.n_rows is None
+def _predicted(method: Balcan, task: Outlook) -> Prediction:
+    """What partitions leave unspent makes the noise smaller than this, and passes fewer."""
+    caps, sizes, parts = method.division(task), method.sizes(task, task.n), method.parts()
     last = parts.steps(sizes.rounds)[-1] / sizes.runs
     if caps.delta:
         law, budget = "gaussian", math.sqrt(mu2_of(*caps.gaussian) * last / parts.averages)
     else:
         law = "laplace" if method.noise == "laplace" else "cube"
-        budget = float(task.epsilon * last * (1 - SLICE) ** counted)
-    error = step_mse(n, task.k, budget, noise_error(law, task.n_features))
+        budget = float(last) * task.after_count
+    error = step_mse(task.n, task.k, budget, noise_error(law, task.n_features))
     cut = min(sizes.partitions, together(sizes.dimensions)) * most_cubes(sizes.dimensions)
     children = cut << sizes.dimensions
     numbers = task.k * (task.n_features + 1) + children * (sizes.dimensions + 2)
-    memory = 3 * _NUMBER * numbers
+    memory, passes = 3 * NUMBER * numbers, sizes.passes + task.count_passes
     note = (
         f"up to {sizes.passes:,} passes in {sizes.dimensions} dimensions, then averages with "
         f"{law} noise; without the error of the search"
     )
-    return Foresight(error, memory, sizes.passes + counted, note)
+    return Prediction.of(task, error, memory=memory, passes=passes, note=note)
