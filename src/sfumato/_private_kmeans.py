@@ -32,6 +32,7 @@ from sfumato._synopsis import Synopsis
 from sfumato.engines._open import is_elsewhere, names_of, rows_of, split_groups
 from sfumato.engines._rows import Rows
 from sfumato.methods import METHODS, Method, Task
+from sfumato.methods._base import check_centers
 
 
 def method_of(method: str | Method) -> Method:
@@ -275,9 +276,10 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         curator = bounded.curator
         account = curator.reserve(type(method).__name__, caps)
         try:
-            centers = method(curator, task, account=account, rng=rng)
+            found = method(curator, task, account=account, rng=rng)
         finally:
             curator.ledger.cancel(account)
+        centers = check_centers(found, type(method).__name__, task)
         self.box_ = curator.box
         self.cluster_centers_: Floats = curator.box.from_lattice(centers.points)
         self.cluster_sizes_: Floats = centers.sizes

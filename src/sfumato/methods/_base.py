@@ -133,6 +133,43 @@ class Predicting(Protocol):
         """Predict error, memory and passes from public numbers, before any row is read."""
 
 
+def check_centers(found: object, method: str, task: Task) -> Centers:
+    """Refuse what a method returned if it is not what a fit needs. Looks at nothing else."""
+    if not isinstance(found, Centers):
+        raise TypeError(f"{method} must return Centers, got {type(found).__name__}")
+    k, d = task.k, task.n_features
+    points, sizes = found.points, found.sizes
+    for name, values in (("points", points), ("sizes", sizes)):
+        if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu":
+            kind = f"of {values.dtype}" if isinstance(values, np.ndarray) else type(values).__name__
+            raise TypeError(f"{method} must return {name} as a NumPy array of numbers, got {kind}")
+    least = 1 if task.choose_k else k
+    if points.ndim != 2 or not least <= len(points) <= k or points.shape[1] != d:
+        rows = f"1 to {k}" if task.choose_k else f"{k}"
+        raise ValueError(
+            f"{method} must return points of shape ({rows}, {d}), one centre in each row and one "
+            f"column of the data in each column, got {points.shape}"
+        )
+    if sizes.shape != (len(points),):
+        raise ValueError(
+            f"{method} must return sizes of shape ({len(points)},), one for each centre, got "
+            f"{sizes.shape}"
+        )
+    for name, values in (("points", points), ("sizes", sizes)):
+        if not np.isfinite(values).all():
+            raise ValueError(f"{method} must return finite {name}, got infinite or missing ones")
+    _check_remarks(found, method)
+    return found
+
+
+def _check_remarks(found: Centers, method: str) -> None:
+    if not isinstance(found.notes, tuple) or not all(isinstance(n, str) for n in found.notes):
+        raise TypeError(f"{method} must return notes as a tuple of texts, got {found.notes!r}")
+    if found.synopsis is not None and not isinstance(found.synopsis, Synopsis):
+        kind = type(found.synopsis).__name__
+        raise TypeError(f"{method} must return a Synopsis or None as synopsis, got {kind}")
+
+
 def size_and_rest(curator: Curator, task: Task, share: Share) -> tuple[float, Share]:
     """The number of rows, noisy unless declared, never below 1; and the share that is left."""
     if task.n_rows is not None:
