@@ -31,6 +31,7 @@ test-all: $(VENV)/.test
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
 

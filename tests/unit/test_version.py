@@ -27,3 +27,8 @@ def test_asking_for_the_version_is_cheap():
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "set()"
+
+
+def test_the_citation_has_the_same_version():
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"\nversion: {sfumato.__version__}\n" in citation
