@@ -84,6 +84,7 @@ def fit(  # noqa: PLR0913  (a command line is its signature)
     bounds_file: o.BoundsFile = None,
     delta: o.Delta = 0.0,
     method: o.MethodName = "auto",
+    settings: o.Settings = None,
     columns: o.Columns = None,
     header: o.Header = None,
     sep: o.Sep = None,
@@ -111,6 +112,7 @@ def fit(  # noqa: PLR0913  (a command line is its signature)
         bounds=bounds,
         bounds_file=bounds_file,
         method=method,
+        settings=settings,
         reading=Reading(columns, header, sep),
         n_rows=n_rows,
         nan="drop" if nan is o.Nan.DROP else "center",
@@ -235,3 +237,11 @@ def plan(
         n_rows_known=n_rows_known,
         as_json=as_json,
     )
+
+
+@app.command()
+def methods(as_json: o.Json = False) -> None:
+    """List the clustering methods, with their settings and defaults."""
+    from sfumato.cli._methods import run
+
+    run(as_json=as_json)

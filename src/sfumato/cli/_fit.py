@@ -23,10 +23,11 @@ from sfumato.cli._inputs import (
     fit_on,
 )
 from sfumato.cli._inspect import check_rows
+from sfumato.cli._methods import configured
 from sfumato.cli._show import console, print_centers, print_receipt, shown
 from sfumato.engines._files import TableFile, layout_of
 from sfumato.engines.formats._table import Layout
-from sfumato.methods import METHODS
+from sfumato.methods import Method
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Request:
     bounds: list[str] | None
     bounds_file: Path | None
     method: str
+    settings: list[str] | None
     reading: Reading
     n_rows: int | None
     nan: NanPolicy
@@ -59,6 +61,10 @@ class Request:
     def n_clusters(self) -> int | str:
         """The number of centres, or that it is to be chosen."""
         return int(self.k) if self.k.lstrip("+-").isdecimal() else self.k
+
+    def configured(self) -> str | Method:
+        """The method with its settings; refuses what cannot be."""
+        return configured(self.method, self.settings or [])
 
     def file(self) -> TableFile:
         """The files and the columns of them that are read."""
@@ -106,8 +112,7 @@ def _check(request: Request) -> None:
         raise ValueError(
             f"--random-state must be a whole number from 0 to 2^32 - 1, got {request.random_state}"
         )
-    if request.method not in METHODS:
-        raise ValueError(f"--method must be one of {', '.join(METHODS)}, got {request.method!r}")
+    request.configured()
     request.where.check()
     _check_output(request)
 
@@ -124,7 +129,7 @@ def _model(request: Request, layout: Layout) -> PrivateKMeans:
         epsilon=request.epsilon,
         delta=request.delta,
         bounds=_bounds(request, layout),
-        method=request.method,
+        method=request.configured(),
         n_rows=request.n_rows,
         nan=request.nan,
         max_rows_per_group=request.max_rows_per_group,

@@ -157,7 +157,21 @@ Price = Annotated[float, typer.Option("--epsilon", metavar="ε", help="What the 
 Delta = Annotated[
     float, typer.Option(metavar="δ", help="0 is pure ε-DP; above 0 allows Gaussian noise.")
 ]
-MethodName = Annotated[str, typer.Option(metavar="NAME", help="A clustering method by name.")]
+MethodName = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="A clustering method by name; `sfumato methods` lists them all."
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the method, such as iterations=3; may be repeated. `sfumato methods` "
+        "lists the settings of every method and their defaults.",
+    ),
+]
 NRows = Annotated[
     int | None,
     typer.Option(

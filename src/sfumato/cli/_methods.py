@@ -1,0 +1,196 @@
+"""Settings of methods: read from `--set NAME=VALUE`, and listed by `sfumato methods`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from sfumato.cli._app import print_json
+from sfumato.cli._show import console
+from sfumato.methods import METHODS, NEEDS_DELTA, Method
+
+_WORDS = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "text",
+    NoneType: "none",
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of a method: its name, its type, and its default as it would be typed."""
+
+    name: str
+    kind: Any
+    default: str | None
+
+    def read(self, text: str) -> object:
+        """The value that a text stands for; raises `ValueError` if it is none."""
+        try:
+            return _value(text, self.kind)
+        except ValueError:
+            wanted = f"must be {_words(self.kind)}, got {text!r}"
+            raise ValueError(f"--set {self.name}={text}: {self.name} {wanted}") from None
+
+
+def settings_of(method: type[Method]) -> dict[str, Setting]:
+    """The settings of a method by name; none if it is no dataclass."""
+    if not is_dataclass(method):
+        return {}
+    kinds = _kinds(method)
+    own = (field for field in fields(method) if field.init)
+    return {f.name: Setting(f.name, kinds.get(f.name, object), _default(f)) for f in own}
+
+
+def _kinds(method: type[Method]) -> dict[str, Any]:
+    """The types of the settings; none where a class names types that it does not import."""
+    try:
+        return get_type_hints(method)
+    except NameError:
+        return {}
+
+
+def configured(name: str, texts: list[str]) -> str | Method:
+    """A method with what was set; without settings its name. Refuses what cannot be.
+
+    Nothing has been read or charged yet.
+    """
+    if name not in METHODS:
+        raise ValueError(f"--method must be one of {', '.join(METHODS)}, got {name!r}")
+    if not texts:
+        return name
+    known, values = settings_of(METHODS[name]), dict[str, Any]()
+    for text in texts:
+        key, equals, value = text.partition("=")
+        key = key.strip()
+        if not equals:
+            raise ValueError(f"--set {text}: NAME=VALUE is needed, such as --set {_example(known)}")
+        if key not in known:
+            raise ValueError(f"--set {text}: {_names(name, known)}")
+        if key in values:
+            raise ValueError(f"--set {text}: {key} is set twice")
+        values[key] = known[key].read(value.strip())
+    try:
+        method = METHODS[name](**values)
+        # A model holds the settings: what cannot be written is refused before the charge.
+        json.dumps(asdict(method), allow_nan=False)  # type: ignore[call-overload]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"--set {' --set '.join(texts)}: {error}") from None
+    return method
+
+
+def _example(known: dict[str, Setting]) -> str:
+    first = next(iter(known.values()), None)
+    return f"{first.name}={first.default}" if first else "iterations=3"
+
+
+def _names(method: str, known: dict[str, Setting]) -> str:
+    if not known:
+        return f"{method} has no settings"
+    return f"the settings of {method} are {', '.join(known)}"
+
+
+def _value(text: str, kind: Any) -> object:  # noqa: ANN401
+    """Read a text as a value of this type."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return _first(text, parts)
+    if origin is tuple:
+        return _several(text.split(","), parts)
+    choices: dict[str, object] = {}
+    if origin is Literal:
+        choices = {str(choice): choice for choice in parts}
+    elif kind is bool:
+        choices = {"true": True, "false": False}
+    elif kind is NoneType:
+        choices = {"none": None}
+    elif kind in (int, float, str):
+        return kind(text)
+    if text not in choices:
+        raise ValueError
+    return choices[text]
+
+
+def _first(text: str, kinds: tuple[Any, ...]) -> object:
+    """The first of several types that the text can be read as; `none` before any other."""
+    for kind in sorted(kinds, key=lambda kind: kind is not NoneType):
+        try:
+            return _value(text, kind)
+        except ValueError:
+            continue
+    raise ValueError
+
+
+def _several(texts: list[str], kinds: tuple[Any, ...]) -> tuple[object, ...]:
+    if kinds[-1] is Ellipsis:
+        kinds = kinds[:1] * len(texts)
+    if len(kinds) != len(texts):
+        raise ValueError
+    return tuple(_value(text.strip(), kind) for text, kind in zip(texts, kinds, strict=True))
+
+
+def _words(kind: Any) -> str:  # noqa: ANN401
+    """What a value of this type looks like."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return " or ".join(_words(part) for part in parts)
+    if origin is Literal:
+        *some, last = map(str, parts)
+        return f"{', '.join(some)} or {last}" if some else last
+    if origin is tuple:
+        many = "any number" if parts[-1] is Ellipsis else str(len(parts))
+        return f"{many} with commas, each {_words(parts[0])}"
+    return _WORDS.get(kind, "a value that the command line cannot give")
+
+
+def _default(field: Field[Any]) -> str | None:
+    """The default as it would be typed; None if there is none."""
+    if field.default_factory is not MISSING:
+        return _typed(field.default_factory())
+    return None if field.default is MISSING else _typed(field.default)
+
+
+def _typed(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(_typed, value))
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+def run(*, as_json: bool) -> None:
+    """List every method with its settings."""
+    listed = [_listed(name) for name in METHODS]
+    if as_json:
+        print_json({"methods": listed})
+        return
+    out = console()
+    for each in listed:
+        delta = " Needs δ > 0." if each["needs_delta"] else ""
+        out.print(f"{each['name']}: {each['description']}{delta}", soft_wrap=True)
+        for setting in each["settings"]:
+            default = "" if setting["default"] is None else f"={setting['default']}"
+            out.print(f"    {setting['name']}{default}  ({setting['kind']})", soft_wrap=True)
+
+
+def _listed(name: str) -> dict[str, Any]:
+    method = METHODS[name]
+    settings = [
+        {"name": each.name, "kind": _words(each.kind), "default": each.default}
+        for each in settings_of(method).values()
+    ]
+    return {
+        "name": name,
+        "description": _description(method),
+        "needs_delta": name in NEEDS_DELTA,
+        "settings": settings,
+    }
+
+
+def _description(method: type[Method]) -> str:
+    """The first line of what a class says of itself."""
+    lines = (method.__doc__ or "").strip().splitlines()
+    # A dataclass without a docstring is given its signature for one.
+    return lines[0] if lines and not lines[0].startswith(f"{method.__name__}(") else ""
