@@ -119,7 +119,7 @@ def test_every_engine_is_opened_with_what_was_asked_and_closed(people, monkeypat
 # Reads for as long as a test may take, so that it is certainly interrupted while it reads.
 SLOW = """
 import sys, time
-from sfumato.engines import pieces
+from sfumato.engines import _partitions as pieces
 from sfumato.cli import app
 blocks = pieces.Piece.blocks
 def slowly(self):

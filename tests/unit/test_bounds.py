@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import sfumato
-from sfumato import Box, Curator, Overspent, PrivateKMeans, estimate_bounds
+from sfumato import Box, Curator, Overspent, PrivateKMeans, TableFile, estimate_bounds
 from sfumato._accounting.budget import Caps, Ledger
 from sfumato._core.queries.histograms import MISSING, MOST_SLICES, HalfOctaves, Slices
 from sfumato._core.releases.histograms import Survey
@@ -274,6 +274,7 @@ def test_frames_and_files(kind, tmp_path):
         data = tmp_path / f"rows.{kind}"
         write = {"csv": lambda p: frame.to_csv(p, index=False), "parquet": frame.to_parquet}
         write.get(kind, lambda p: np.save(p, X))(data)
+        data = TableFile(data, header=True)
     fitted = model().fit(data)
     np.testing.assert_allclose(centers(fitted), [[25, -400], [60, -700]], rtol=0.05)
     if kind != "npy":

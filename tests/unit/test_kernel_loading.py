@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-import sfumato.engines
+from sfumato._lattice import kernels as package
 from sfumato._lattice.kernels import dispatch as kernels
 from sfumato._lattice.kernels import numba_loops as compiling
 from sfumato._lattice.kernels import numba_loops as kernels_numba
@@ -34,7 +34,7 @@ def test_compiled_loops_are_loaded_when_they_are_worth_it(monkeypatch):
 def test_without_numba_everything_works_in_numpy(monkeypatch):
     monkeypatch.setattr(kernels, "_numba", cache(kernels._numba.__wrapped__))
     monkeypatch.setattr(kernels, "_WORTH_LOADING", 0)
-    monkeypatch.delattr(sfumato.engines, "kernels_numba")
+    monkeypatch.delattr(package, "numba_loops")
     monkeypatch.setitem(sys.modules, "sfumato._lattice.kernels.numba_loops", None)
     assert kernels._loops(np.zeros((1, 1), dtype=np.int16)) is kernels_numpy
     with pytest.raises(ImportError, match="fast"), kernels.use("numba"):
@@ -62,3 +62,42 @@ def test_loops_compile_where_nothing_can_be_cached(monkeypatch):
 
     add_one(state := np.zeros(1, dtype=np.int64))
     assert state[0] == 1
+
+
+class Off:
+    """The compiled loops with one of them off by one, for one row."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, name):
+        loop = getattr(kernels_numba, name)
+        if name != self._name:
+            return loop
+
+        def wrong(*args):
+            found = loop(*args)
+            if name == "nearest":
+                return lambda rows: np.where(np.arange(len(rows)) == 3, 0, found(rows))
+            if found is None:
+                args[-1].flat[1] += 1
+            else:
+                found[1] += 1
+            return found
+
+        return wrong
+
+
+LOOPS = ["nearest", "grid", "squares", "add_counts", "add_totals", "add_clipped"]
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_compiled_loops_that_are_wrong_are_not_used(monkeypatch, name):
+    assert kernels.agree(kernels_numba, kernels_numpy)
+    assert not kernels.agree(Off(name), kernels_numpy)
+    monkeypatch.setattr(kernels, "_numba", cache(kernels._numba.__wrapped__))
+    monkeypatch.setattr(package, "numba_loops", Off(name))
+    monkeypatch.setitem(sys.modules, "sfumato._lattice.kernels.numba_loops", Off(name))
+    with pytest.warns(RuntimeWarning, match="are not used"):
+        assert kernels._numba() is None
+    assert kernels._numba() is None

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.signal import fftconvolve
 
 from sfumato._core.queries.histograms import HalfOctaves
 from sfumato._private_bounds.log_histogram import reach, tail
@@ -18,7 +19,7 @@ def test_the_tail_of_a_sum_is_that_of_the_convolved_density(windows):
     density = np.exp(-np.abs(grid)) / 2
     total = density
     for _ in range(windows - 1):
-        total = np.convolve(total, density, "same") * step
+        total = fftconvolve(total, density, "same") * step
     for t in (0.0, 0.5, 3.0, 11.0):
         expected = total[grid >= t].sum() * step
         assert tail(windows, np.array([t]))[0] == pytest.approx(expected, rel=2e-2)

@@ -7,6 +7,7 @@ twice, in NumPy and compiled by numba; both give the same integers: docs/proofs/
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -222,7 +223,44 @@ def _numba() -> Loops | None:
         from sfumato._lattice.kernels import numba_loops as kernels_numba
     except ImportError:
         return None
+    if not agree(kernels_numba, kernels_numpy):
+        warnings.warn(
+            "the compiled loops do not give the integers that NumPy gives on a fixed block of "
+            "rows: they are not used. Please report this with your versions of numba and NumPy",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
     return kernels_numba
+
+
+def agree(one: Loops, other: Loops) -> bool:
+    """Whether two sets of loops give the same integers on a fixed block of rows."""
+    found = zip(_answers(one), _answers(other), strict=True)
+    return all(np.array_equal(a, b) for a, b in found)
+
+
+def _answers(loops: Loops) -> Iterator[Ints]:
+    """What the loops say of 97 rows in three columns, some of them at the ends of the lattice."""
+    rows = (np.arange(97 * 3) * 7919 % (2 * REACH + 1) - REACH).astype(np.int16).reshape(97, 3)
+    rows[:2] = [[REACH] * 3, [-REACH] * 3]
+    centers = rows[[5, 17, 40, 41]].astype(np.int64)
+    labels = loops.nearest(centers, len(rows))(rows)
+    yield labels
+    yield loops.grid(rows, 5)
+    yield loops.squares(rows, labels, centers)
+    for add in (loops.add_totals, _clipped(loops, centers)):
+        state = np.zeros((len(centers), 4), dtype=np.int64)
+        add(rows, labels, state)
+        yield state
+    counts = np.zeros(len(centers), dtype=np.int64)
+    loops.add_counts(labels, counts)
+    yield counts
+
+
+def _clipped(loops: Loops, centers: Ints) -> Callable[[Lattice, Ints, Ints], None]:
+    radii = np.array([1, 900, 20_000, LONGEST], dtype=np.int64)
+    return lambda rows, labels, state: loops.add_clipped(rows, labels, centers, radii, state)
 
 
 def _blocks(rows: Lattice, width: int) -> Iterator[Lattice]:
