@@ -4,17 +4,17 @@ from tests.mutants.mutant import Mutant
 
 LAWS = "tests/laws/test_balcan.py"
 UNIT = "tests/unit/test_balcan.py"
-METHOD = "methods/balcan"
+METHOD = "methods/_balcan"
 
 MUTANTS = {
     "(a) shares of Matlab's clustering.m: one and a half times ε": Mutant(
-        f"{METHOD}/parts.py",
+        f"{METHOD}/config.py",
         "total = sum(weights, Fraction(0))",
         "total = sum(weights, Fraction(0)) * Fraction(2, 3)",
         f"{UNIT}::test_the_shares_add_up_to_epsilon",
     ),
     "(a) shares of Matlab's candidate.m: three halves": Mutant(
-        f"{METHOD}/parts.py",
+        f"{METHOD}/config.py",
         ".evenly(partitions)",
         ".evenly(max(partitions - 1, 1)) + self._pure(self._of_run(self.parts.candidates))"
         ".evenly(max(partitions - 1, 1))[:1]",
@@ -69,7 +69,7 @@ MUTANTS = {
         f"{LAWS}::test_every_branch_spends_all_of_its_caps_and_returns_k_centres",
     ),
     "(d) a choice among one run": Mutant(
-        f"{METHOD}/parts.py",
+        f"{METHOD}/config.py",
         "if runs == 1:",
         "if runs == 0:",
         f"{UNIT}::test_one_run_leaves_its_choice_to_the_candidates",

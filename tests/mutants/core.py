@@ -47,13 +47,13 @@ MUTANTS = {
         f"{REPLAY}::test_a_whole_group_loses_no_more_than_was_charged",
     ),
     "independent noise forgets the group": Mutant(
-        "_core/queries/counts.py",
+        "_core/queries/cells.py",
         "return Sensitivity(self.l1 * rows, self.l2_squared * rows * rows)",
         "return Sensitivity(self.l1, self.l2_squared)",
         f"{SENSITIVITY}::test_a_group_moves_no_more_than_its_rows_together",
     ),
     "L2 of a group grows with the root of its rows": Mutant(
-        "_core/queries/counts.py",
+        "_core/queries/cells.py",
         "return Sensitivity(self.l1 * rows, self.l2_squared * rows * rows)",
         "return Sensitivity(self.l1 * rows, self.l2_squared * rows)",
         f"{SENSITIVITY}::test_a_group_moves_no_more_than_its_rows_together",

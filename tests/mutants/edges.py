@@ -18,6 +18,15 @@ AT_EDGES = f"{LINES}::test_lines_at_the_edges_take_more_bits"
 OPEN = f"{CHOICES}::test_no_choice_is_made_as_long_as_a_bit_could_change_it"
 AT_ONCE = f"{CHOICES}::test_choices_are_made_as_soon_as_no_bit_can_change_them"
 
+# The same lines stand in the draw of a choice and in that of a class: these tell them apart.
+_LOWER = """
+    i = bisect_right(sums, raws[0] * sums[-1] >> bits)
+    if i > 0 and raws[0] * (sums[-1] - error) < (sums[i - 1] + error) << bits:
+        return None
+    """
+CHOICE_OPEN = "error, last = 2 * len(sums), len(sums) - 1" + _LOWER
+CLASS_OPEN = "error, last = 6 * size, len(sums) - 1" + _LOWER
+
 _ESTIMATOR = {
     "the exact number of rows, where none is declared": Mutant(
         "_private_kmeans.py",
@@ -41,15 +50,15 @@ _ESTIMATOR = {
     ),
     "the receipt tells the number of rows": Mutant(
         "_private_kmeans.py",
-        "notes=(*bounded.notes, *centers.notes),",
-        'notes=(*bounded.notes, *centers.notes, f"{len(X)} rows"),',
+        "notes=(*bounded.notes, *centers.notes, ",
+        'notes=(f"{len(X)} rows", *bounded.notes, *centers.notes, ',
         NEIGHBOUR,
     ),
     "the receipt tells that rows were clipped": Mutant(
         "_private_kmeans.py",
-        "notes=(*bounded.notes, *centers.notes),",
-        "notes=(*bounded.notes, *centers.notes)\n"
-        '            + (("rows were clipped",) * bool(np.any(X > np.array(curator.box.upper)))),',
+        "notes=(*bounded.notes, *centers.notes, ",
+        'notes=(*(("rows were clipped",) * bool(np.any(X > np.array(curator.box.upper)))), '
+        "*bounded.notes, *centers.notes, ",
         NEIGHBOUR,
     ),
     "a model remembers how many rows it has seen": Mutant(
@@ -203,8 +212,8 @@ _LINES = {
     ),
     "products of uniform numbers lose their digits": Mutant(
         "_core/sampling/joint.py",
-        "_FACTORS = 15",
-        "_FACTORS = 17",
+        "_FLOAT_FACTORS = 15",
+        "_FLOAT_FACTORS = 17",
         f"{LINES}::test_products_of_tiny_uniform_numbers_keep_their_digits",
     ),
     "lines are settled whatever later bits say": Mutant(
@@ -272,14 +281,14 @@ _CHOICES = {
     ),
     "choices are settled whatever later bits say": Mutant(
         "_core/sampling/choice.py",
-        "if i < last and (raws[0] + 1)",
-        "if i < last and raws[0]",
+        CHOICE_OPEN + "if i < last and (raws[0] + 1)",
+        CHOICE_OPEN + "if i < last and raws[0]",
         f"{CHOICES}::test_choices_that_320_bits_leave_open",
     ),
     "classes are settled whatever later bits say": Mutant(
         "_core/sampling/choice.py",
-        "if i < last and (raws[0] + 1)",
-        "if i < last and raws[0]",
+        CLASS_OPEN + "if i < last and (raws[0] + 1)",
+        CLASS_OPEN + "if i < last and raws[0]",
         f"{CHOICES}::test_classes_that_320_bits_leave_open",
     ),
     "exact weights of a choice are taken for right to the last bit": Mutant(

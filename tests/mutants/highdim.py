@@ -154,8 +154,8 @@ MUTANTS = {
     ),
     "blocks too long to be summed exactly": Mutant(
         "_lattice/kernels/costs.py",
-        "max(1, min(_BLOCK_CELLS // (d + 1), _BLOCK_SCORES // max(k, m)))",
-        "max(1, _BLOCK_SCORES // max(k, m))",
+        "max(1, min(_SWAP_CELLS // (d + 1), _SWAP_SCORES // max(k, m)))",
+        "max(1, _SWAP_SCORES // max(k, m))",
         f"{SWAPS}::test_full_blocks_of_the_farthest_rows_stay_exact",
     ),
     "costs wrap at 64 bits": Mutant(
@@ -196,7 +196,7 @@ MUTANTS = {
         f"{CUBES}::test_every_child_is_released_empty_ones_too",
     ),
     "rows below all cubes are taken for rows of another branch": Mutant(
-        "_lattice/kernels/cubes.py",
+        "_lattice/kernels/tree.py",
         "SPAN = 2**22\n",
         "SPAN = 2\n",
         f"{CUBES}::test_rows_below_all_cubes_are_in_none",

@@ -44,8 +44,8 @@ MUTANTS = {
     ),
     "leaves forget the group": Mutant(
         "_core/releases/privtree.py",
-        "independent(share, Sensitivity(1, 1).times(rows))",
-        "independent(share, Sensitivity(1, 1))",
+        "most = Sensitivity(1, 1).times(rows)",
+        "most = Sensitivity(1, 1)",
         f"{LAWS}::test_no_tree_loses_more_than_it_was_charged",
     ),
     "leaves are not charged": Mutant(

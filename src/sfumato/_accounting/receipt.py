@@ -282,10 +282,10 @@ class LocalReceipt:
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     def __str__(self) -> str:
-        return "\n".join([f"Receipt: {self.mechanism}", *sentences_of_local_receipt(self)])
+        return "\n".join([f"Receipt: {self.mechanism}", *local_sentences_of(self)])
 
 
-def sentences_of_local_receipt(receipt: LocalReceipt) -> list[str]:
+def local_sentences_of(receipt: LocalReceipt) -> list[str]:
     """The promise of a receipt in words, what it means, and its notes."""
     promise = receipt.guarantee
     lines = [f"Each row became a report on its own: {receipt.law}."]
@@ -300,12 +300,12 @@ def sentences_of_local_receipt(receipt: LocalReceipt) -> list[str]:
         *lines,
         "This is a promise about each report. It never adds to the ε of a private fit, and a row "
         "that is reported again is promised the sum.",
-        _precision_local_receipt(receipt),
+        _local_precision(receipt),
         *(f"Note: {note}." for note in receipt.notes),
     ]
 
 
-def _precision_local_receipt(receipt: LocalReceipt) -> str:
+def _local_precision(receipt: LocalReceipt) -> str:
     """What finite precision adds to δ: more between rows far apart, if the promise is metric."""
     added, what = receipt.finite_precision_delta, "Finite precision of the sampler"
     if receipt.guarantee.kind != "metric":

@@ -14,7 +14,7 @@ from typing import IO, Any, Literal, Protocol, cast
 import numpy as np
 
 from sfumato._accounting.receipt import LocalReceipt
-from sfumato._accounting.receipt import sentences_of_local_receipt as sentences_of
+from sfumato._accounting.receipt import local_sentences_of as sentences_of
 from sfumato._base.files import appearing_as
 from sfumato._base.types import Floats
 from sfumato._core.local.randomizer import Randomizer

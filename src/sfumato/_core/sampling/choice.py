@@ -200,9 +200,6 @@ def _mean_share(chances: Floats) -> float:
     return math.fsum(counts / np.arange(1, counts.size + 1))
 
 
-_SPARE_BITS_select_classes = 64
-
-
 def choose_class(
     stream: Stream,
     scores: Ints,
@@ -222,7 +219,7 @@ def choose_class(
     numbers (docs/proofs/max-cover.md); slack: `selection_slack`.
     """
     place, (uniform,) = stream.uniforms(1)
-    sums = cumulative(_weights_select_classes(scores, many, size, rate))
+    sums = cumulative(_class_weights(scores, many, size, rate))
     doubt = band * (math.isqrt(sums.size) + 5 + 2 * size.bit_length()) * sums[-1]
     point, last = uniform * sums[-1], sums.size - 1
     i = int(np.searchsorted(sums, point, side="right"))
@@ -232,7 +229,7 @@ def choose_class(
     return i if above and below else settle(stream, [place], exact)
 
 
-def _weights_select_classes(scores: Ints, many: Ints, size: int, rate: Fraction) -> Floats:
+def _class_weights(scores: Ints, many: Ints, size: int, rate: Fraction) -> Floats:
     """The parts of the mixture, over e^(rate·best)."""
     best = scores[-1:] if scores.size else np.zeros(1, dtype=np.int64)
     with np.errstate(all="ignore"):
@@ -245,7 +242,7 @@ def _weights_select_classes(scores: Ints, many: Ints, size: int, rate: Fraction)
 def _exact_class(
     scores: Ints, many: Ints, size: int, rate: Fraction, raws: list[int], bits: int
 ) -> int | None:
-    precision = bits + _SPARE_BITS_select_classes + size.bit_length()
+    precision = bits + _SPARE_BITS + size.bit_length()
     listed = scores.tolist()
     best = listed[-1] if listed else 0
     floor = exp_fixed(rate * best, precision)

@@ -135,7 +135,7 @@ ROUND_BAND = 2.0**-42
 
 _CHUNK = 1 << 16
 _FEWEST = 8
-_FACTORS_rounded = 15  # a product of 15 numbers of at least 2^-64 cannot underflow
+_FLOAT_FACTORS = 15  # a product of 15 numbers of at least 2^-64 cannot underflow
 _TERMS = 16
 _FLAT = 2.0**-20
 
@@ -234,7 +234,7 @@ def _draw(
 def _in_float(body: Body, uniforms: Floats, scales: Floats) -> tuple[Floats, Floats]:
     """Evaluate lines in float64, one to the column, and their errors in units of the band."""
     k, m, counts, half = body.gammas, body.pairs, body.counts, body.dim // 2
-    gamma = _total(_exponentials(_fold(np.multiply, uniforms[:k], _FACTORS_rounded)))
+    gamma = _total(_exponentials(_fold(np.multiply, uniforms[:k], _FLOAT_FACTORS)))
     doubt = gamma + k / 16
     values, doubts = (np.empty((counts + body.dim, scales.size)) for _ in range(2))
     if body.height is not None:

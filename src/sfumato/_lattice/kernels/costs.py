@@ -42,8 +42,8 @@ def candidate_costs(rows: Lattice, candidates: Ints, state: Ints) -> None:
 
 
 # Sums of scores over a block stay below 3·2^30·2^20 < 2^53, and its buffers in the cache.
-_BLOCK_CELLS_kernels_swaps = 2**20
-_BLOCK_SCORES_kernels_swaps = 2**17
+_SWAP_CELLS = 2**20
+_SWAP_SCORES = 2**17
 
 # Compiled loops gain as much on this many candidates as on the columns of a row elsewhere.
 _AS_MUCH = 8
@@ -60,9 +60,7 @@ def swap_costs(rows: Lattice, centers: Ints, candidates: Ints, state: Ints) -> N
     rows whose nearest centre is i, all in two limbs.
     """
     k, m, d = len(centers), len(candidates), rows.shape[1]
-    step = max(
-        1, min(_BLOCK_CELLS_kernels_swaps // (d + 1), _BLOCK_SCORES_kernels_swaps // max(k, m))
-    )
+    step = max(1, min(_SWAP_CELLS // (d + 1), _SWAP_SCORES // max(k, m)))
     to_centers, to_candidates = _weights(centers), _weights(candidates)
     values, near, far = np.ones((step, d + 1)), np.empty((step, k)), np.empty((step, m))
     labels, first, second = np.empty(step, dtype=np.int64), np.empty(step), np.empty(step)
