@@ -163,7 +163,7 @@ def _row(name: str, task: Outlook, box: Box | None) -> PlanRow:
         if not isinstance(method, Predicting):
             return PlanRow(name, math.inf, math.inf, 0, 0, UNPREDICTED)
         expected = method.predict(task)
-    except (ValueError, OverflowError) as error:
+    except (ValueError, OverflowError, ImportError) as error:
         return PlanRow(name, math.inf, math.inf, 0, 0, "", why_not=str(error))
     units = None
     if box is not None and math.isfinite(expected.noise):

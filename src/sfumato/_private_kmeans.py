@@ -54,7 +54,7 @@ def clusters_of(n_clusters: int | str, method: Method) -> tuple[int, bool]:
         raise ValueError(f"n_clusters must be a whole number or 'auto', got {n_clusters!r}")
     k_range: tuple[int, int] | None = getattr(method, "k_range", None)
     if k_range is None:
-        able = [name for name, cls in METHODS.items() if hasattr(cls, "k_range")]
+        able = [name for name, cls in METHODS.working().items() if hasattr(cls, "k_range")]
         raise ValueError(
             f"n_clusters='auto' needs a method that releases a synopsis: {', '.join(able)}; "
             f"{type(method).__name__} needs a number"

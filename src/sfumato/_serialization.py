@@ -93,9 +93,8 @@ def from_dict(data: dict[str, Any], estimator: Callable[..., _Model]) -> _Model:
 def _method_to_dict(method: Any) -> dict[str, Any]:  # noqa: ANN401
     if isinstance(method, str):
         return {"name": method, "settings": {}}
-    names = {cls: name for name, cls in METHODS.items()}
     settings = dataclasses.asdict(method) if dataclasses.is_dataclass(type(method)) else {}
-    return {"name": names.get(type(method), type(method).__name__), "settings": settings}
+    return {"name": METHODS.name_of(type(method)) or type(method).__name__, "settings": settings}
 
 
 def _method_from_dict(data: dict[str, Any]) -> Any:  # noqa: ANN401

@@ -207,7 +207,7 @@ class Silent:
 
 def test_a_method_without_a_prediction_is_listed_without_numbers(monkeypatch):
     best = plan(**USUAL).best
-    monkeypatch.setitem(METHODS, "silent", Silent)
+    monkeypatch.setitem(METHODS._built_in, "silent", Silent)
     planned = plan(**USUAL, bounds=(0, 1))
     silent = row(planned, "silent")
     assert silent.fits

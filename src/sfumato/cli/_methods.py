@@ -169,14 +169,19 @@ def run(*, as_json: bool) -> None:
     out = console()
     for each in listed:
         delta = " Needs δ > 0." if each["needs_delta"] else ""
-        out.print(f"{each['name']}: {each['description']}{delta}", soft_wrap=True)
+        said = f"{each['description']}{delta}" if not each["why_not"] else each["why_not"]
+        out.print(f"{each['name']}: {said}", soft_wrap=True)
         for setting in each["settings"]:
             default = "" if setting["default"] is None else f"={setting['default']}"
             out.print(f"    {setting['name']}{default}  ({setting['kind']})", soft_wrap=True)
 
 
 def _listed(name: str) -> dict[str, Any]:
-    method = METHODS[name]
+    try:
+        method = METHODS[name]
+    except ImportError as error:
+        told = {"description": "", "needs_delta": False, "settings": [], "why_not": str(error)}
+        return {"name": name, **told}
     settings = [
         {"name": each.name, "kind": _words(each.kind), "default": each.default}
         for each in settings_of(method).values()
@@ -186,6 +191,7 @@ def _listed(name: str) -> dict[str, Any]:
         "description": _description(method),
         "needs_delta": name in NEEDS_DELTA,
         "settings": settings,
+        "why_not": "",
     }
 
 

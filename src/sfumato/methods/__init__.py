@@ -1,4 +1,7 @@
-"""Clustering methods by name. A new method is one file and one line here."""
+"""Clustering methods by name. A new method is one file and one line here.
+
+In another package it is one class and one entry point: see docs/write-a-method.md.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,9 @@ from sfumato.methods._eugkm import EUGkM, Hybrid
 from sfumato.methods._gkm import GkM, GkM3K
 from sfumato.methods._max_cover import MaxCover
 from sfumato.methods._pgkm import PGkM
+from sfumato.methods._registry import NeedingDelta, Registry
 
-METHODS: dict[str, type[Method]] = {
+_BUILT_IN: dict[str, type[Method]] = {
     "auto": Auto,
     "dplloyd": DPLloyd,
     "sukpisit": Sukpisit,
@@ -32,7 +36,10 @@ METHODS: dict[str, type[Method]] = {
     "maxcover": MaxCover,
 }
 
-NEEDS_DELTA = frozenset({"maxcover"})
+METHODS = Registry(_BUILT_IN)
+"""Every method by its name, for reading: the built-in ones, then those of other packages."""
+
+NEEDS_DELTA = NeedingDelta(METHODS)
 """Methods without a pure mode: they raise `NeedsDelta` where δ is 0."""
 
 __all__ = [

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -55,6 +55,8 @@ class MaxCover:
     counts of the picked points, the averages, the last Lloyd round; `delta_cover` is the part of δ
     that the cover takes. More than `work` rows × grid points × radii are refused.
     """
+
+    needs_delta: ClassVar[bool] = True
 
     alpha: float = 1.0
     dimensions: int | None = None
