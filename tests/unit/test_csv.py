@@ -72,11 +72,11 @@ def test_quotes_mean_what_the_grammar_says_or_are_refused_by_line(tmp_path):
 
 
 def test_records_are_those_of_csv_and_pandas(tmp_path, monkeypatch):
-    """10,000 files as careful writers write them, whole and cut wherever a record begins."""
+    """10,000 files as careful writers write them; every fifth also cut wherever a record begins."""
     monkeypatch.setattr(records, "_GRAIN", 1)
     monkeypatch.setattr(delimited, "_CHARACTERS", 11)
     rng = generator(2)
-    for _ in range(10_000):
+    for number in range(10_000):
         end = ENDS[rng.integers(3)]
         text, mark, width = table_text(rng, end=end)
         path = written(tmp_path / "data.csv", text)
@@ -93,9 +93,10 @@ def test_records_are_those_of_csv_and_pandas(tmp_path, monkeypatch):
             frame = pd.read_csv(path, sep=mark, dtype=str, keep_default_na=False)
             found = [tuple(map(str.strip, row)) for row in frame.itertuples(index=False)]
             assert found == ours, repr(text)
-        pieces = pieces_of(layout, cells=1)
-        again = [row for piece in pieces for row in cells_of(piece.table, width)]
-        assert again == ours, repr(text)
+        if number % 5 == 0:
+            pieces = pieces_of(layout, cells=1)
+            again = [row for piece in pieces for row in cells_of(piece.table, width)]
+            assert again == ours, repr(text)
 
 
 @pytest.mark.usefixtures("chunk")
