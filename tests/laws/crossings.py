@@ -1,9 +1,11 @@
 """The exact chances of every answer of a search for the first count below a threshold."""
 
 from decimal import Decimal, localcontext
-from fractions import Fraction
 
-import numpy as np
+from sfumato._core.transcript import crossing_loss
+from sfumato._core.transcript import log_crossing as fast_log_chance
+
+__all__ = ["crossing_loss", "fast_log_chance", "log_chances"]
 
 DIGITS = 50
 REST = 90
@@ -47,30 +49,3 @@ class _Below:
     def chance(self, z):
         """P(noise = z)."""
         return (1 - self._q) / (1 + self._q) * self._q ** abs(z)
-
-
-def fast_log_chance(scale, threshold, counts, released):
-    """The logarithm of the chance of one answer, in float64, for counts of any size."""
-    gaps = threshold - np.asarray(counts, dtype=np.int64)[: released + 1]
-    window = int(np.abs(gaps).max(initial=0)) + int(scale * (REST + len(gaps))) + 1
-    z, s = np.arange(-window, window + 1), float(scale)
-    terms = np.log(np.tanh(0.5 / s)) - np.abs(z) / s
-    for gap in gaps[:released]:
-        terms += _log_below(-gap - z - 1, s)
-    for gap in gaps[released:]:
-        terms += _log_below(gap + z, s)
-    return np.logaddexp.reduce(terms)
-
-
-def _log_below(a, scale):
-    norm = np.log1p(np.exp(-1 / scale))
-    upper = np.log1p(-np.exp(-(np.maximum(a, 0) + 1) / scale - norm))
-    return np.where(a < 0, np.minimum(a, 0) / scale - norm, upper)
-
-
-def crossing_loss(law, released, one, other):
-    """How much more likely one dataset makes the released index than the other, to nine digits."""
-    here, there = (
-        fast_log_chance(law.scale, law.threshold, counts, released) for counts in (one, other)
-    )
-    return Fraction(max(0.0, abs(float(here - there)) - 1e-9))

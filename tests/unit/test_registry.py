@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from sfumato import METHODS, PrivateKMeans, load, plan
-from sfumato.methods import NEEDS_DELTA, DPLloyd
-from sfumato.methods._registry import GROUP
+from sfumato.methods import GROUP, NEEDS_DELTA, DPLloyd
 from tests.e2e.cli import run
 
 MODULE = '''

@@ -5,6 +5,12 @@ In another package it is one class and one entry point: see docs/write-a-method.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator, Mapping, Set
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from inspect import signature
+
 from sfumato.methods._auto import Auto
 from sfumato.methods._balcan import Balcan
 from sfumato.methods._base import (
@@ -21,7 +27,130 @@ from sfumato.methods._eugkm import EUGkM, Hybrid
 from sfumato.methods._gkm import GkM, GkM3K
 from sfumato.methods._max_cover import MaxCover
 from sfumato.methods._pgkm import PGkM
-from sfumato.methods._registry import NeedingDelta, Registry
+
+GROUP = "sfumato.methods"
+"""The entry points by which other packages register methods."""
+
+
+class Registry(Mapping[str, type[Method]]):
+    """Methods by name, for reading only: the built-in ones first, then those of other packages.
+
+    Other packages are looked for when a name that is not built in is asked for, or all names are
+    listed; their code is imported when their method is asked for.
+    """
+
+    def __init__(self, built_in: dict[str, type[Method]]) -> None:
+        self._built_in = built_in
+        self._loaded: dict[str, type[Method]] = {}
+
+    def __getitem__(self, name: str) -> type[Method]:
+        if name in self._built_in:
+            return self._built_in[name]
+        if name not in self._loaded:
+            self._loaded[name] = _load(name, self._registered[name])
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._built_in
+        yield from self._registered
+
+    def __len__(self) -> int:
+        return len(self._built_in) + len(self._registered)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._built_in or name in self._registered
+
+    def __repr__(self) -> str:
+        return f"<methods {', '.join(self)}>"
+
+    def working(self) -> dict[str, type[Method]]:
+        """All methods but those of other packages that cannot be imported."""
+        found = {}
+        for name in self:
+            try:
+                found[name] = self[name]
+            except ImportError:
+                continue
+        return found
+
+    def name_of(self, method: type) -> str | None:
+        """The name that a class has here; None if it has none."""
+        for known in (self._built_in, self.working()):
+            for name, cls in known.items():
+                if cls is method:
+                    return name
+        return None
+
+    @cached_property
+    def _registered(self) -> dict[str, list[EntryPoint]]:
+        """The entry points of each name. A name that is built in stays built in."""
+        found: dict[str, list[EntryPoint]] = {}
+        for entry in entry_points(group=GROUP):
+            if entry.name in self._built_in:
+                warnings.warn(
+                    f"{_said(entry)} is refused: the method {entry.name!r} is built in. Its "
+                    "package has to register it by another name",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
+            else:
+                found.setdefault(entry.name, []).append(entry)
+        return found
+
+
+class NeedingDelta(Set[str]):
+    """Names of the methods without a pure mode: their class says `needs_delta = True`."""
+
+    def __init__(self, methods: Registry) -> None:
+        self._methods = methods
+
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str) or name not in self._methods:
+            return False
+        return bool(getattr(self._methods[name], "needs_delta", False))
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._methods.working() if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _load(name: str, entries: list[EntryPoint]) -> type[Method]:
+    """Import a method of another package; whatever goes wrong there is said with its name."""
+    if len(entries) > 1:
+        both = " and ".join(map(_said, entries))
+        raise ImportError(f"the method {name!r} is registered twice: {both}")
+    (entry,) = entries
+    try:
+        found = entry.load()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ImportError(f"{_said(entry)} cannot be imported: {reason}") from error
+    if wrong := _wrong(found):
+        raise ImportError(f"{_said(entry)} is no method: {wrong}")
+    method: type[Method] = found
+    return method
+
+
+def _said(entry: EntryPoint) -> str:
+    package = f" of the package {entry.dist.name}" if entry.dist is not None else ""
+    return f"the entry point {entry.name} = {entry.value}{package}"
+
+
+def _wrong(found: object) -> str:
+    """What keeps an object from being a class of methods; empty if nothing does."""
+    if not isinstance(found, type):
+        return f"a class is needed, got {found!r}"
+    for name in ("caps", "__call__"):
+        if not any(name in vars(base) for base in found.__mro__):
+            return f"{found.__name__} has no {name}"
+    try:
+        signature(found).bind()
+    except TypeError as error:
+        return f"{found.__name__}() must work without arguments: {error}"
+    return ""
+
 
 _BUILT_IN: dict[str, type[Method]] = {
     "auto": Auto,

@@ -1,0 +1,295 @@
+"""Curators that keep a transcript, and what each answer in it loses: for tests of methods.
+
+A transcript holds exact numbers. It is for made-up rows only and is never released.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from math import isqrt
+from typing import Any, Self
+
+import mpmath
+import numpy as np
+
+from sfumato._accounting.budget import Share
+from sfumato._base.types import Floats, Ints
+from sfumato._core.answers import Answer, Picked, Tree
+from sfumato._core.curator import Curator
+from sfumato._core.mechanisms import Ball, Cube, Cylinder, Gaussian, Laplace, Lines, Mechanism
+from sfumato._core.queries.choose import Score
+from sfumato._core.queries.counts import Each, Question
+from sfumato._core.queries.first_below import Farther
+from sfumato._core.queries.max_cover import Grids
+from sfumato._core.queries.moments import Moment
+from sfumato._core.queries.privtree import Domain
+from sfumato._core.queries.projection import Projection
+from sfumato._core.releases.choose import Selection
+from sfumato._core.releases.counts import Part
+from sfumato._core.releases.first_below import Crossing
+from sfumato._core.releases.max_cover import Covering
+from sfumato._core.releases.privtree import Splits
+from sfumato._core.sampling.choice import Law, log_probabilities
+
+
+@dataclass
+class Transcript:
+    """Everything a curator was asked and answered, one step for each charge."""
+
+    questions: list[Any] = field(default_factory=list)
+    laws: list[Any] = field(default_factory=list)
+    exact: list[Any] = field(default_factory=list)
+    released: list[Any] = field(default_factory=list)
+
+
+class Remembering(Curator):
+    """Keeps a transcript; given one, it releases the same again whatever its own rows say.
+
+    Guarantee: none. The transcript holds exact numbers.
+    """
+
+    replay: Transcript | None = None
+
+    @cached_property
+    def transcript(self) -> Transcript:
+        """What was asked and answered so far, in all views together."""
+        return Transcript()
+
+    def _release(self, question: Question | Each, *parts: Part) -> list[Answer]:
+        self.transcript.questions.append(question)
+        return super()._release(question, *parts)
+
+    def choose(
+        self, score: Score, *, share: Share, picks: int = 1, law: Law = "exponential"
+    ) -> list[int]:
+        """As `Curator.choose`."""
+        self.transcript.questions.append(score)
+        return super().choose(score, share=share, picks=picks, law=law)
+
+    def block_means(self, k: int, *, blocks: int, share: Share, key: int) -> Answer:
+        """As `Curator.block_means`."""
+        self.transcript.questions.append(("blocks", k, blocks, key))
+        return super().block_means(k, blocks=blocks, share=share, key=key)
+
+    def view(self, projection: Projection) -> Self:
+        """As `Curator.view`; a view writes into the same transcript."""
+        self.transcript.questions.append(projection)
+        return super().view(projection)
+
+    def moments(self, moment: Moment, *, share: Share) -> Answer:
+        """As `Curator.moments`."""
+        self.transcript.questions.append(moment)
+        return super().moments(moment, share=share)
+
+    def first_below(self, counts: Farther, threshold: int, *, share: Share) -> int:
+        """As `Curator.first_below`."""
+        self.transcript.questions.append((counts, threshold))
+        return super().first_below(counts, threshold, share=share)
+
+    def cover(self, grids: Grids, *, share: Share, picks: int) -> list[Picked]:
+        """As `Curator.cover`."""
+        self.transcript.questions.append((grids, picks))
+        return super().cover(grids, share=share, picks=picks)
+
+    def grow(self, domain: Domain, *, share: Share, counts: Share, max_leaves: int = 2**17) -> Tree:
+        """As `Curator.grow`."""
+        self.transcript.questions.append((domain, max_leaves))
+        return super().grow(domain, share=share, counts=counts, max_leaves=max_leaves)
+
+    def _draw(self, law: Any, exact: Any) -> Any:  # noqa: ANN401
+        released = super()._draw(law, exact)
+        if isinstance(law, Covering):
+            # Of a grid its size and its scores are kept, for the point that is released.
+            point = self._one_of_many(law, released)
+            kept = (exact.score(point), exact.classes(), exact.net.size)
+            self.transcript.exact[-1].append(kept)
+            return point
+        if isinstance(law, Splits):
+            bits = self._one_of_many(law, released)
+            self.transcript.exact[-1].append(exact)
+            return bits
+        named = (law.share, law.scale, law.law) if isinstance(law, Selection) else law
+        return self._remember(named, np.array(exact), released)
+
+    def _perturb(self, mechanism: Mechanism, exact: Ints) -> Ints:
+        released: Ints = self._remember(mechanism, exact, super()._perturb(mechanism, exact))
+        return released
+
+    def _one_of_many(self, law: object, released: Any) -> Any:  # noqa: ANN401
+        """All picks of a cover, or all levels of a tree, are one step of many answers."""
+        mine = self.transcript
+        if not mine.laws or mine.laws[-1] is not law:
+            mine.laws.append(law)
+            mine.exact.append([])
+            mine.released.append([])
+        if self.replay is not None:
+            released = self.replay.released[len(mine.released) - 1][len(mine.released[-1])]
+        mine.released[-1].append(released)
+        return released
+
+    def _remember(self, law: object, exact: Any, released: Any) -> Any:  # noqa: ANN401
+        if self.replay is not None:
+            released = self.replay.released[len(self.transcript.released)]
+        self.transcript.laws.append(law)
+        self.transcript.exact.append(exact)
+        self.transcript.released.append(released)
+        return released
+
+
+def loss(law: Any, released: Any, one: Any, other: Any) -> Fraction:  # noqa: ANN401
+    """Privacy loss of one answer in its own currency: ε, or μ² for Gaussian noise.
+
+    Exact for noise, but for roots, which are cut after twelve digits; for selections and searches,
+    whose probabilities are not rational, to eleven and to nine digits.
+    """
+    if isinstance(law, tuple):
+        return selection_loss(law, released, one, other)
+    if type(law) in CHOSEN:
+        lost: Fraction = CHOSEN[type(law)](law, released, one, other)
+        return lost
+    moved = [[abs(int(x)) for x in line] for line in np.atleast_2d(one - other)]
+    return sum((_line_loss(law, j, line) for j, line in enumerate(moved)), Fraction(0))
+
+
+def _line_loss(law: Any, number: int, line: list[int]) -> Fraction:  # noqa: ANN401
+    """What one line of an answer loses."""
+    if isinstance(law, Cube):
+        return max(line) / law.scale
+    if isinstance(law, Ball):
+        return _length(line) / law.scale
+    if isinstance(law, Cylinder):
+        return max(line[0] / law.height, _length(line[1:]) / law.scales[number])
+    name = law.law if isinstance(law, Lines) else type(law).__name__.lower()
+    scale = law.scales[number] if isinstance(law, Lines) else law.scale
+    if name == Laplace.__name__.lower():
+        return Fraction(sum(line)) / scale
+    if name == Gaussian.__name__.lower():
+        return Fraction(sum(x * x for x in line)) / scale**2
+    raise TypeError(f"the loss of {law!r} is not known")
+
+
+def _length(line: list[int]) -> Fraction:
+    """L2 norm, exact if it is whole and never too long."""
+    return Fraction(isqrt(sum(x * x for x in line) * 10**24), 10**12)
+
+
+def selection_loss(law: Any, released: int, one: Ints, other: Ints) -> Fraction:  # noqa: ANN401
+    """How much more likely one dataset makes the released choice than the other, in logarithms."""
+    _, scale, name = law
+    if name == "permute_and_flip":
+        here, there = (flip_chance(scores, released, scale) for scores in (one, other))
+        return max(Fraction(abs(float(here - there))) - Fraction(1, 10**11), Fraction(0))
+    here, there = (
+        float(log_probabilities(scores, epsilon=1 / scale, sensitivity=1, monotone=True)[released])
+        for scores in (one, other)
+    )
+    return Fraction(abs(here - there) * (1 - 1e-12))
+
+
+def flip_chance(scores: Ints, chosen: int, scale: Fraction) -> float:
+    """Logarithm of the chance that permute-and-flip takes one candidate, of up to 10,000.
+
+    A candidate is taken if its coin comes up and it is drawn among all that came up, which is
+    ∫ Π(1 − c_j + c_j·t) dt from 0 to 1 over the chances c_j of the others: their product is a
+    polynomial in t, whose terms are all positive, so that nothing cancels.
+    """
+    whole = [int(score) for score in scores]
+    best = max(whole)
+    gaps = [float((best - score) / scale) for score in whole]
+    others = np.exp(-np.delete(gaps, chosen))
+    terms = np.ones(1)
+    # Coins that all but never come up change no digit of the sum.
+    for chance in others[others > 1e-30]:
+        terms = np.convolve(terms, [1 - chance, chance])
+    return float(np.log(np.sum(terms / np.arange(1, len(terms) + 1))) - gaps[chosen])
+
+
+_BITS = 50
+_COVER = 40
+_REST = 90
+"""Noise of a threshold is summed until what is left out weighs less than e^-_REST."""
+
+
+@lru_cache(maxsize=2**16)
+def log_split(scale: Fraction, biased: int, split: bool) -> Any:  # noqa: ANN401
+    """Logarithm of the chance that a node with this biased count splits, or that it does not.
+
+    The discrete Laplace law in closed form: P(noise ≥ t) = q^t / (1 + q) for t ≥ 1, where
+    q = e^(−1/scale), and P(noise ≤ −t) is the same. A node splits if its noise is at least
+    1 − biased, and does not if its noise is at most −biased.
+    """
+    with mpmath.workdps(_BITS):
+        q = mpmath.exp(-mpmath.mpf(scale.denominator) / scale.numerator)
+        t = 1 - biased if split else biased
+        return mpmath.log(q**t / (1 + q) if t >= 1 else 1 - q ** (1 - t) / (1 + q))
+
+
+def bits_loss(law: Splits, released: Any, one: Any, other: Any) -> Fraction:  # noqa: ANN401
+    """How much more likely one dataset makes all these bits than the other, to forty digits."""
+    with mpmath.workdps(_BITS):
+        total = mpmath.mpf(0)
+        for bits, *counts in zip(released, one, other, strict=True):
+            for bit, a, b in zip(bits, *counts, strict=True):
+                if a != b:
+                    here, there = (log_split(law.scale, int(x), bool(bit)) for x in (a, b))
+                    total += here - there
+        return Fraction(mpmath.nstr(abs(total), _BITS))
+
+
+def log_picks(rate: Fraction, picks: Any) -> Any:  # noqa: ANN401
+    """Logarithm of the chance of a whole sequence of picks: (score, classes, size) of each."""
+    with mpmath.workdps(_COVER):
+        tilt = mpmath.mpf(rate.numerator) / rate.denominator
+        total = mpmath.mpf(0)
+        for score, classes, size in picks:
+            pairs = zip(*classes, strict=True)
+            raised = mpmath.fsum(int(m) * mpmath.expm1(tilt * int(s)) for s, m in pairs)
+            total += tilt * score - mpmath.log(size + raised)
+        return total
+
+
+def cover_loss(law: Covering, _points: Any, one: Any, other: Any) -> Fraction:  # noqa: ANN401
+    """How much more likely one dataset makes all these picks than the other, to thirty digits.
+
+    With a row more the picks are at most e^η times as likely, always. With a row less they can be
+    more than e^ε times as likely, but only where chances to cover that row added up to more than
+    ln(1/δ) and all were missed: such runs have probability δ, and the share pays for them with its
+    δ. The laws find none in what they replay; if one turned up here it would be reported.
+    """
+    with mpmath.workdps(_COVER):
+        lost = abs(log_picks(law.rate, one) - log_picks(law.rate, other))
+        return Fraction(mpmath.nstr(max(lost - mpmath.mpf(10) ** -30, 0), _COVER))
+
+
+def log_crossing(scale: Fraction, threshold: int, counts: Any, released: int) -> float:  # noqa: ANN401
+    """The logarithm of the chance of one first index, in float64, for counts of any size."""
+    gaps = threshold - np.asarray(counts, dtype=np.int64)[: released + 1]
+    window = int(np.abs(gaps).max(initial=0)) + int(scale * (_REST + len(gaps))) + 1
+    z, s = np.arange(-window, window + 1), float(scale)
+    terms = np.log(np.tanh(0.5 / s)) - np.abs(z) / s
+    for gap in gaps[:released]:
+        terms += _log_below(-gap - z - 1, s)
+    for gap in gaps[released:]:
+        terms += _log_below(gap + z, s)
+    return float(np.logaddexp.reduce(terms))
+
+
+def _log_below(a: Ints, scale: float) -> Floats:
+    norm = np.log1p(np.exp(-1 / scale))
+    upper = np.log1p(-np.exp(-(np.maximum(a, 0) + 1) / scale - norm))
+    below: Floats = np.where(a < 0, np.minimum(a, 0) / scale - norm, upper)
+    return below
+
+
+def crossing_loss(law: Crossing, released: int, one: Any, other: Any) -> Fraction:  # noqa: ANN401
+    """How much more likely one dataset makes the released index than the other, to nine digits."""
+    here, there = (
+        log_crossing(law.scale, law.threshold, counts, released) for counts in (one, other)
+    )
+    return Fraction(max(0.0, abs(here - there) - 1e-9))
+
+
+CHOSEN: dict[type, Any] = {Crossing: crossing_loss, Splits: bits_loss, Covering: cover_loss}
+"""What is lost by answers that are chosen, not perturbed, and are more than one pick."""

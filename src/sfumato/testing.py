@@ -1,0 +1,303 @@
+"""The laws of the library, for methods of other packages: `check_method`.
+
+Rows are made up here. A method that passes asks the same whatever its rows are, given the same
+answers, and loses no more than it was charged. No test can show that a method is useful.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from sfumato._accounting.budget import Account, Caps, Overspent
+from sfumato._base.types import Floats, Ints
+from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._core.transcript import Remembering, Transcript, loss
+from sfumato._lattice.box import REACH
+from sfumato.methods import Centers, Method, NeedsDelta, Task
+from sfumato.methods._base import check_centers
+
+__all__ = ["check_method"]
+
+_BUDGETS = ((Fraction(1), Fraction(0)), (Fraction(1), Fraction(1, 10**6)))
+_ROWS = 60
+
+
+def check_method(
+    method: type[Method] | Method, *, n_clusters: int = 3, n_features: int = 2, seed: int = 0
+) -> None:
+    """Run a method on made-up rows and their neighbours; raise `AssertionError` if it breaks a law.
+
+    Parameters
+    ----------
+    method : class or instance
+        The method. A class is called without arguments.
+    n_clusters, n_features : int
+        What the method is asked for, and the number of columns of the made-up rows.
+    seed : int
+        Seeds the rows, the noise and the public randomness: the same seed, the same runs.
+
+    Examples
+    --------
+    >>> from sfumato.methods import DPLloyd
+    >>> from sfumato.testing import check_method
+    >>> check_method(DPLloyd(iterations=2))
+
+    """
+    made = method() if isinstance(method, type) else method
+    if not callable(made) or not callable(getattr(made, "caps", None)):
+        raise AssertionError(f"{type(made).__name__}: a method needs caps(task) and __call__")
+    check = _Laws(made, type(made).__name__, seed)
+    known: Caps | None = None
+    for epsilon, delta in _BUDGETS:
+        task = Task(n_clusters, n_features, epsilon, delta)
+        if check.refuses(task):
+            continue
+        caps = check.caps(task)
+        for each in (task, replace(task, n_rows=_ROWS)):
+            check.small_tables(each)
+            check.repeated(each)
+            # Where δ buys nothing, or a count is saved, all else is asked as before.
+            check.neighbours(each, pairs=1 if each.n_rows or caps == known else None)
+        check.groups(task)
+        known = caps
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One run: what it returned, what it paid, and what was asked."""
+
+    found: Centers
+    account: Account
+    transcript: Transcript
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Runs of one method, each checked for what it returned and paid."""
+
+    method: Method
+    name: str
+    seed: int
+
+    def refuses(self, task: Task) -> bool:
+        """Whether the method has no pure mode, and says so in the agreed way."""
+        says = bool(getattr(type(self.method), "needs_delta", False))
+        try:
+            self.method.caps(task)
+        except NeedsDelta:
+            if not task.delta and says:
+                return True
+            raise AssertionError(
+                f"{self.name}: caps raises NeedsDelta for δ = {float(task.delta):g}. Only a class "
+                "with needs_delta = True may, and only for δ = 0"
+            ) from None
+        if not task.delta and says:
+            raise AssertionError(
+                f"{self.name}: needs_delta is True, but caps raises no NeedsDelta for δ = 0"
+            )
+        return False
+
+    def caps(self, task: Task) -> Caps:
+        """Caps are within the budget, and the same whenever they are asked for."""
+        caps = self.method.caps(task)
+        if not isinstance(caps, Caps):
+            raise AssertionError(f"{self.name}: caps must return Caps, got {type(caps).__name__}")
+        if caps.epsilon > task.epsilon or caps.delta > task.delta:
+            raise AssertionError(
+                f"{self.name}: caps ask for (ε, δ) = ({float(caps.epsilon):g}, "
+                f"{float(caps.delta):g}), more than the ({float(task.epsilon):g}, "
+                f"{float(task.delta):g}) of the task"
+            )
+        if self.method.caps(task) != caps:
+            raise AssertionError(f"{self.name}: caps differ from one call to the next")
+        return caps
+
+    def run(
+        self,
+        rows: Floats,
+        task: Task,
+        when: str,
+        *,
+        groups: Ints | None = None,
+        replay: Transcript | None = None,
+    ) -> _Run:
+        """Run the method once, with budget to spare, and check what it returned and paid."""
+        curator = Remembering(
+            rows,
+            bounds=(-1.0, 1.0),
+            epsilon=100.0,
+            delta=0.5,
+            groups=groups,
+            max_rows_per_group=task.max_rows_per_group,
+            noise=ReplayedNoise(self.seed + 1),
+        )
+        curator.replay = replay
+        account = curator.reserve(self.name, self.caps(task))
+        rng = np.random.default_rng(self.seed)
+        try:
+            found = self.method(curator, task, account=account, rng=rng)
+        except Exception as error:
+            self._same_questions(replay, curator.transcript, when, so_far=True)
+            raise self._failed(error, when) from error
+        self._only_account(curator, account, when)
+        try:
+            centers = check_centers(found, self.name, task)
+        except (TypeError, ValueError) as error:
+            raise AssertionError(f"{self.name}: {when}: {error}") from None
+        if (np.abs(centers.points) > REACH).any():
+            raise AssertionError(
+                f"{self.name}: {when}, a centre lies outside the bounds. Points are in lattice "
+                f"steps: clip them to ±{REACH}"
+            )
+        return _Run(centers, account, curator.transcript)
+
+    def _failed(self, error: Exception, when: str) -> AssertionError:
+        if isinstance(error, Overspent):
+            return AssertionError(
+                f"{self.name}: {when}, it asks for more than its caps: {error}. Take shares from "
+                "account.rest(…), split them, and use each once"
+            )
+        return AssertionError(f"{self.name}: {when}, it raises {type(error).__name__}: {error}")
+
+    def _only_account(self, curator: Remembering, account: Account, when: str) -> None:
+        if len(curator.ledger.accounts) > 1:
+            raise AssertionError(
+                f"{self.name}: {when}, it opens an account of its own. What it asks is paid from "
+                "the account it is given"
+            )
+        for kind in ("pure", "gdp", "approximate"):
+            if account.spent(kind) > account.caps.of(kind):
+                raise AssertionError(f"{self.name}: {when}, it spends more than its {kind} cap")
+
+    def _same_questions(
+        self, ours: Transcript | None, theirs: Transcript, when: str, *, so_far: bool = False
+    ) -> None:
+        """Refuse other questions or scales; `so_far` where the second run ended early."""
+        if ours is None:
+            return
+        for what, these, those in (
+            ("question", ours.questions, theirs.questions),
+            ("noise", ours.laws, theirs.laws),
+        ):
+            for number, (a, b) in enumerate(zip(these, those, strict=False), 1):
+                if a != b:
+                    raise AssertionError(
+                        f"{self.name}: {when}, {what} {number} differs: {_short(a)} became "
+                        f"{_short(b)}. {_ADVICE}"
+                    )
+            if len(those) > len(these) or (len(those) < len(these) and not so_far):
+                raise AssertionError(
+                    f"{self.name}: {when}, it asks {len(those)} times in place of {len(these)}. "
+                    f"{_ADVICE}"
+                )
+
+
+class _Laws(_Runs):
+    """The laws, for one method."""
+
+    def small_tables(self, task: Task) -> None:
+        """No rows, one row, and fewer rows than clusters are tables like any other."""
+        rows = _rows(task.n_features, self.seed)
+        for n in (0, 1, task.k - 1):
+            self.run(rows[:n], task, f"on {n} rows for {task.k} clusters")
+
+    def repeated(self, task: Task) -> None:
+        """The same rows, noise and rng give the same run."""
+        rows = _rows(task.n_features, self.seed)
+        one, other = (self.run(rows, task, "on the same rows again") for _ in range(2))
+        if not _same(one, other):
+            raise AssertionError(
+                f"{self.name}: two runs with the same rows, noise and rng differ. All public "
+                "randomness must come from rng, and an instance must not change as it runs"
+            )
+
+    def neighbours(self, task: Task, *, pairs: int | None) -> None:
+        """A row more or less changes neither questions nor noise, and loses what was paid."""
+        for what, smaller, larger in islice(_neighbours(task.n_features, self.seed), pairs):
+            self.replayed((smaller, None), (larger, None), task, f"with {what} more")
+            self.replayed((larger, None), (smaller, None), task, f"with {what} less")
+
+    def groups(self, task: Task) -> None:
+        """A whole group more or less loses what was paid, and no more."""
+        task = replace(task, max_rows_per_group=3)
+        rows = _rows(task.n_features, self.seed)
+        labels = np.arange(len(rows)) % 25
+        more = np.vstack([rows, np.ones((8, task.n_features))]), np.append(labels, [99] * 8)
+        self.replayed((rows, labels), more, task, "with a group of rows more")
+        self.replayed(more, (rows, labels), task, "with a group of rows less")
+
+    def replayed(
+        self,
+        one: tuple[Floats, Ints | None],
+        other: tuple[Floats, Ints | None],
+        task: Task,
+        when: str,
+    ) -> None:
+        """Run on one table, give the same answers on the other, and compare."""
+        first = self.run(one[0], task, when, groups=one[1])
+        second = self.run(other[0], task, when, groups=other[1], replay=first.transcript)
+        ours, theirs = first.transcript, second.transcript
+        self._same_questions(ours, theirs, when)
+        if not _same(first, second):
+            raise AssertionError(
+                f"{self.name}: {when}, the same answers gave another result. A method may use "
+                "public numbers, released answers and rng, and nothing else"
+            )
+        steps = zip(ours.laws, ours.released, ours.exact, theirs.exact, strict=True)
+        losses = [loss(*step) for step in steps]
+        for entry, lost in zip(first.account.entries, losses, strict=True):
+            if lost > entry.share.amount:
+                raise AssertionError(
+                    f"{self.name}: {when}, the answer to {entry.question!r} lost {float(lost):g}, "
+                    f"more than the {float(entry.share.amount):g} that it was charged"
+                )
+
+
+_ADVICE = (
+    "Given the same answers, a method must ask the same with the same noise: it may depend on "
+    "public numbers, released answers and rng only"
+)
+
+
+def _short(value: object) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 120 else f"{text[:117]}…"
+
+
+def _same(one: _Run, other: _Run) -> bool:
+    """Whether two runs asked and returned the same, bit for bit."""
+    pairs: list[tuple[Any, Any]] = [
+        (one.transcript.questions, other.transcript.questions),
+        (one.transcript.laws, other.transcript.laws),
+        (one.found.notes, other.found.notes),
+        (one.found.points.tobytes(), other.found.points.tobytes()),
+        (one.found.sizes.tobytes(), other.found.sizes.tobytes()),
+    ]
+    return all(a == b for a, b in pairs)
+
+
+def _rows(d: int, seed: int) -> Floats:
+    """Three clumps in [−1, 1]^d, a few rows outside of it, and a missing cell."""
+    rng = np.random.default_rng(seed)
+    middles = rng.uniform(-0.8, 0.8, (3, d))
+    rows: Floats = middles[rng.integers(3, size=_ROWS)] + rng.uniform(-0.1, 0.1, (_ROWS, d))
+    rows[:2] *= 40
+    rows[2, 0] = np.nan
+    return rows
+
+
+def _neighbours(d: int, seed: int) -> Iterator[tuple[str, Floats, Floats]]:
+    """Pairs of tables that differ by one row."""
+    rows = _rows(d, seed)
+    corner, missing = np.ones((1, d)), np.full((1, d), np.nan)
+    yield "a row in a corner", rows, np.vstack([rows, corner])
+    yield "a row outside the bounds", rows, np.vstack([-1e9 * corner, rows])
+    yield "a row of missing cells", rows, np.vstack([rows, missing])
+    yield "one of many equal rows", np.tile(rows[5], (30, 1)), np.tile(rows[5], (31, 1))
+    yield "the only row", rows[:0], -corner
