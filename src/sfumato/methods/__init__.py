@@ -11,6 +11,10 @@ from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from inspect import signature
 
+from sfumato._accounting.budget import Account, Caps, Share
+from sfumato._core.curator import Curator
+from sfumato._core.queries.counts import Grid, Nearest
+from sfumato._lattice.box import REACH
 from sfumato.methods._auto import Auto
 from sfumato.methods._balcan import Balcan
 from sfumato.methods._base import (
@@ -174,21 +178,28 @@ NEEDS_DELTA = NeedingDelta(METHODS)
 __all__ = [
     "METHODS",
     "NEEDS_DELTA",
+    "REACH",
+    "Account",
     "Auto",
     "Balcan",
+    "Caps",
     "Centers",
+    "Curator",
     "DPLloyd",
     "EUGkM",
     "GkM",
     "GkM3K",
+    "Grid",
     "Hybrid",
     "MaxCover",
     "Method",
+    "Nearest",
     "NeedsDelta",
     "Outlook",
     "PGkM",
     "Predicting",
     "Prediction",
+    "Share",
     "Sukpisit",
     "Task",
 ]
