@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint test-long engines clean
+.PHONY: demo test test-all lint test-long engines dist test-lowest clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -41,6 +41,29 @@ test-long: $(VENV)/.test
 engines: $(VENV)/.test
 	$(BIN)/python -m pytest -m engines
 	$(BIN)/python -m bench engines memory --fresh
+
+# Builds what would be published, and runs the demo from the wheel in an empty environment.
+DIST := build/dist-env
+dist: | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[dist]"
+	rm -rf dist $(DIST)
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m venv $(DIST)
+	$(DIST)/bin/python -m pip install --quiet dist/*.whl
+	cd $(DIST) && bin/sfumato demo
+
+# The lowest versions that pyproject.toml allows, on the lowest Python: a part of the unit tests.
+LOWEST := build/lowest-env
+LOWEST_PYTHON ?= python3.11
+LOWEST_TESTS := box budget dplloyd estimators gdp ledger local receipt stream synopsis
+test-lowest:
+	rm -rf $(LOWEST)
+	$(LOWEST_PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python tests/lowest.py > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet -c $(LOWEST)/lowest.txt -e ".[parquet]" \
+		hypothesis pandas polars pytest
+	cd $(LOWEST) && bin/sfumato demo
+	$(LOWEST)/bin/python -m pytest $(LOWEST_TESTS:%=tests/unit/test_%.py)
 
 clean:
 	rm -rf $(VENV)
