@@ -232,7 +232,7 @@ def test_hybrid_asks_for_no_step_that_could_be_refused(epsilon):
     curator = Curator(ROWS[:50], bounds=BOUNDS, epsilon=epsilon)
     fitted = model("hybrid", epsilon=epsilon, n_rows=10**15 if epsilon < 1 else 50).fit(curator)
     assert len(fitted.receipt_.lines) == 1
-    assert "EUGkM alone" in fitted.receipt_.notes[-1]
+    assert any("EUGkM alone" in note for note in fitted.receipt_.notes)
 
 
 @pytest.mark.parametrize("pair", NEIGHBOURS.values(), ids=NEIGHBOURS.keys())
