@@ -238,9 +238,8 @@ def sentences_of(plan: Plan) -> list[str]:
 
 def _floor(plan: Plan) -> str:
     return (
-        "No method keeps the expected sum of squared distances below "
-        f"{plan.floor.cost:.2g} in that cube on all datasets of up to so many rows, not even where "
-        "clusters without privacy cost nothing."
+        f"Lower bound: worst-case expected cost ≥ {plan.floor.cost:.2g}, the sum of squared "
+        "distances in that cube over all datasets of up to so many rows, for every method."
     )
 
 

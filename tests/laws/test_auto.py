@@ -49,8 +49,8 @@ CASES = {
     "span": Case(1500, 30, 3, GAUSSIAN, ("main axes of a sketch", "2 in all columns")),
     "many in random directions": Case(9000, 26, 30, PURE, ("16 random directions",)),
     "fewer": Case(700, 30, 8, PURE, ("centres instead of 8",)),
-    "mean": Case(60, 30, 3, PURE, ("the mean of all rows",)),
-    "mean, Gaussian": Case(60, 30, 3, GAUSSIAN, ("the mean of all rows",)),
+    "mean": Case(60, 30, 3, PURE, ("the noisy mean of all rows",)),
+    "mean, Gaussian": Case(60, 30, 3, GAUSSIAN, ("the noisy mean of all rows",)),
     "hopeless": Case(300, 4, 3, (Fraction(1, 10**11), Fraction(0)), ("the middle of the bounds",)),
     "tiny": Case(300, 4, 3, (Fraction(1, 10**6), Fraction(0)), ("ε is too small",)),
     "tiny, Gaussian": Case(300, 30, 3, (Fraction(1, 10**6), Fraction(1, 10**6)), ("too small",)),
@@ -171,7 +171,7 @@ def test_groups_of_m_rows_with_m_times_the_budget_are_treated_like_rows(case):
 def test_hardly_any_rows_in_few_columns_get_one_mean():
     case = Case(5, 3, 4, (Fraction(1, 4), Fraction(0)), ())
     _, found = run(curator_of(rows_of(case)), case, n_rows=5)
-    assert found.notes == ("the mean of all rows, 4 times: noise would drown more centres",)
+    assert found.notes == ("all 4 centres are the noisy mean of all rows: ε is too small for more",)
 
 
 def test_without_noise_every_branch_finds_the_clumps():

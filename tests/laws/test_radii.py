@@ -157,7 +157,7 @@ def test_receipts_name_the_radii_and_the_law():
     laws = {"joint": "cylinder", "laplace": "laplace", "gaussian": "gaussian"}
     for kind, law in laws.items():
         account, _ = ask(curator_of(ROWS), kind)
-        assert "within 40 to 3000 steps" in account.entries[0].question
+        assert "clipped at 0.0012 to 0.092 × the half width" in account.entries[0].question
         assert "of the widest cell" in account.entries[0].noise
         assert account.entries[0].law == law
 

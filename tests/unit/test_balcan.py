@@ -134,7 +134,7 @@ def test_the_number_of_rows_is_declared_or_bought():
     declared, _ = run(Balcan())
     bought, _ = run(Balcan(), n_rows=None)
     assert "cubes" in declared.entries[0].question
-    assert bought.entries[0].question == "counts of 1 grid cells (1 a side)"
+    assert bought.entries[0].question == "number of rows"
     assert bought.entries[0].share.amount == F(1, 50)
 
 

@@ -84,7 +84,7 @@ def test_the_size_is_bought_unless_declared():
     account, centers = run(curator_of(ROWS), Declared(EUGkM(), 4000), budget="third")
     assert [e.share.amount for e in account.entries] == [F(1, 3)]
     assert "4,000 rows" in centers.notes[0]
-    assert "144 grid cells (12 a side)" in centers.notes[0]
+    assert "a grid of 144 cells (12 per column)" in centers.notes[0]
 
 
 @pytest.mark.parametrize("method", [EUGkM, Hybrid])

@@ -147,7 +147,7 @@ def test_the_grid_is_the_one_that_is_laid(method, k):
     task = outlook(5000, k=k, declared=True)
     account = fit(method, task, np.zeros((10, 2)))
     cells = METHODS[method]().predict(task).note.split(" cells")[0].replace(",", "")
-    assert f"counts of {cells} grid cells" in account.entries[0].question
+    assert f"counts of a grid of {int(cells):,} cells" in account.entries[0].question
 
 
 @pytest.mark.parametrize(("n", "d"), [(600_000, 3), pytest.param(10**6, 4, marks=pytest.mark.long)])

@@ -170,7 +170,7 @@ def table_of(receipt: Receipt) -> Any:  # noqa: ANN401  (rich is imported only w
     from rich.table import Table
 
     table = Table(title=f"Receipt: {receipt.method}", title_justify="left")
-    table.add_column("question")
+    table.add_column("query")
     table.add_column("cost", justify="right")
     table.add_column("noise")
     table.add_column("one deviation of it")

@@ -86,7 +86,7 @@ class Grid:
             )
 
     def __str__(self) -> str:
-        return f"{self.n_cells} grid cells ({self.per_axis} a side)"
+        return f"a grid of {self.n_cells:,} cells ({self.per_axis} per column)"
 
     @property
     def n_cells(self) -> int:

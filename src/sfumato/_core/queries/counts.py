@@ -113,9 +113,9 @@ class Totals:
     def __str__(self) -> str:
         if self.radius is None:
             return f"sums of {self.cells}"
-        low, high = min(self.radii), max(self.radii)
-        near = f"{high}" if low == high else f"{low} to {high}"
-        return f"sums of {self.cells} within {near} steps"
+        low, high = (f"{radius / REACH:.2g}" for radius in (min(self.radii), max(self.radii)))
+        near = high if low == high else f"{low} to {high}"
+        return f"sums of {self.cells}, clipped at {near} × the half width"
 
     @property
     def radii(self) -> tuple[int, ...]:

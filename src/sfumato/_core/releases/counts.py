@@ -8,7 +8,7 @@ from fractions import Fraction
 from sfumato._accounting.budget import Entry, Share
 from sfumato._base.types import Ints
 from sfumato._core.mechanisms import Cube, Cylinder, Lines, Mechanism, independent
-from sfumato._core.queries.counts import Cells, Counts, Totals
+from sfumato._core.queries.counts import Cells, Counts, Grid, Totals
 from sfumato._lattice.box import REACH, Box
 
 
@@ -52,7 +52,9 @@ def counts_part(cells: Cells, share: Share, rows: int) -> Part:
     most = Counts(cells).sensitivity().times(rows)
     mechanism = independent(share, most)
     shape, std, loss = (cells.n_cells, 1), mechanism.std, mechanism.loss(most)
-    return Part(f"counts of {cells}", share, mechanism, slice(0, 1), shape, std, in_rows(std), loss)
+    whole = isinstance(cells, Grid) and cells.n_cells == 1
+    name = "number of rows" if whole else f"counts of {cells}"
+    return Part(name, share, mechanism, slice(0, 1), shape, std, in_rows(std), loss)
 
 
 def sums_part(question: Totals, share: Share, rows: int, box: Box) -> Part:

@@ -241,7 +241,7 @@ class Trees(Vault):
             lower, upper, depths, exact = growth.leaves()
             return lower, upper, depths, self._perturb(leaves.mechanism, exact[:, np.newaxis])
 
-        name = f"a tree of at most {max_leaves:,} boxes"
+        name = f"PrivTree, at most {max_leaves:,} leaves"
         shape = splits.entry(name, share, self._rows_per_neighbour, max_leaves)
         lower, upper, depths, noisy = self._pay([shape, leaves.entry()], read)
         answer = Answer(noisy[:, 0].astype(np.float64), leaves.std)
@@ -252,7 +252,7 @@ def _leaves_part(share: Share, rows: int, max_leaves: int) -> Part:
     most = Sensitivity(1, 1).times(rows)
     mechanism = independent(share, most)
     shape, std, loss = (max_leaves, 1), mechanism.std, mechanism.loss(most)
-    name = "counts of the leaves of a tree"
+    name = "counts of the leaves of the tree"
     return Part(name, share, mechanism, slice(0, 1), shape, std, in_rows(std), loss)
 
 

@@ -74,7 +74,7 @@ class Auto:
             return guard.mean_alone(curator, wallet, "ε is too small for anything else")
         k = guard.affordable(wallet)
         if k <= 1 < task.k:
-            return guard.mean_alone(curator, wallet, "noise would drown more centres")
+            return guard.mean_alone(curator, wallet, "ε is too small for more")
         found = self._branch(curator, replace(wallet, task=replace(task, k=k)), rng)
         return found if k == task.k else guard.padded(found, task, rng)
 

@@ -55,7 +55,7 @@ def padded(found: Centers, task: Task, rng: np.random.Generator) -> Centers:
     k = len(found.points)
     again = np.append(np.arange(k), rng.integers(k, size=task.k - k))
     sizes = found.sizes[again] / np.bincount(again)[again]
-    note = f"{k} centres instead of {task.k}, the others repeat them: noise would drown more"
+    note = f"{k} centres instead of {task.k}, the others repeat them: ε is too small for more"
     return replace(found, points=found.points[again], sizes=sizes, notes=(*found.notes, note))
 
 
@@ -77,4 +77,4 @@ def mean_alone(curator: Curator, wallet: Wallet, why: str) -> Centers:
         rows = rows.and_by(curator.counts(everything, share=wallet.rest("pure")))
     mean, rows = mean_of(curator, wallet.rest(wallet.currency), rows)
     points, sizes = np.tile(mean, (task.k, 1)), np.full(task.k, rows.n / task.k)
-    return Centers(points, sizes, (f"the mean of all rows, {task.k} times: {why}",))
+    return Centers(points, sizes, (f"all {task.k} centres are the noisy mean of all rows: {why}",))

@@ -46,7 +46,7 @@ def foresee(method: Method, task: Task, n: float) -> Foresight:
     found = _low(wallet, count) if task.n_features <= 3 else _deep(wallet, count)
     if k == task.k:
         return found
-    fewer = f"{found.note}; {k} centres, for noise would drown more"
+    fewer = f"{found.note}; {k} centres: ε is too small for more"
     return replace(found, error=found.error + _apart(task), note=fewer)
 
 
@@ -60,7 +60,9 @@ def _mean(wallet: Wallet, passes: int) -> Foresight:
     noise = d * (d + 2) * (d + 3) / 3
     epsilon = wallet.per_row(wallet.epsilon)
     error = _apart(wallet.task) + step_mse(wallet.n, 1, epsilon, noise)
-    return Foresight(error, 3 * NUMBER * (d + 1), passes, "the mean alone: noise drowns centres")
+    return Foresight(
+        error, 3 * NUMBER * (d + 1), passes, "the noisy mean alone: ε is too small for more"
+    )
 
 
 def _low(wallet: Wallet, count: int) -> Foresight:
