@@ -119,4 +119,16 @@ MUTANTS = {
         "keys = values_of(batch.column(width))",
         "tests/engines/test_spark_tasks.py::test_labels_become_keys_before_rows_are_gathered",
     ),
+    "a receipt says nothing of missing cells": Mutant(
+        "_private_kmeans.py",
+        ", *_nan_notes(curator.box.nan)),",
+        "),",
+        "tests/e2e/test_cli_fit.py::test_missing_cells_follow_the_nan_policy",
+    ),
+    "a check counts no rows with missing cells": Mutant(
+        "cli/_file_report.py",
+        "incomplete += int((~np.isfinite(block.values)).any(axis=1).sum())",
+        "incomplete += 0",
+        "tests/e2e/test_cli.py::test_check_counts_exactly_and_names_no_value",
+    ),
 }
