@@ -127,7 +127,7 @@ MUTANTS = {
     ),
     "a check counts no rows with missing cells": Mutant(
         "cli/_file_report.py",
-        "incomplete += int((~np.isfinite(block.values)).any(axis=1).sum())",
+        "incomplete += int((~np.isfinite(block.values) & ~block.text).any(axis=1).sum())",
         "incomplete += 0",
         "tests/e2e/test_cli.py::test_check_counts_exactly_and_names_no_value",
     ),

@@ -80,7 +80,7 @@ def check_file(
         cells += _counts(block, box)
         rows += len(block.values)
         ragged += int(block.ragged.sum())
-        incomplete += int((~np.isfinite(block.values)).any(axis=1).sum())
+        incomplete += int((~np.isfinite(block.values) & ~block.text).any(axis=1).sum())
         _add_places(places, block, layout.names)
         if on_rows is not None:
             on_rows(rows)
