@@ -89,6 +89,7 @@ class Off:
 
 
 LOOPS = ["nearest", "grid", "squares", "add_counts", "add_totals", "add_clipped"]
+LOOPS += ["add_branches", "snap"]
 
 
 @pytest.mark.parametrize("name", LOOPS)

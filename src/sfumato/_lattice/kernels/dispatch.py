@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sfumato._base.types import Ints, Lattice
 from sfumato._lattice.box import REACH, Box, Snap
 from sfumato._lattice.kernels import numpy_loops as kernels_numpy
-from sfumato._lattice.kernels.tree import Table
+from sfumato._lattice.kernels.tree import CLOSED, OPEN, Table
 
 Hashes = NDArray[np.uint64]
 Label = Callable[[Lattice], Ints]
@@ -240,7 +240,7 @@ def agree(one: Loops, other: Loops) -> bool:
     return all(np.array_equal(a, b) for a, b in found)
 
 
-def _answers(loops: Loops) -> Iterator[Ints]:
+def _answers(loops: Loops) -> Iterator[NDArray[Any]]:
     """What the loops say of 97 rows in three columns, some of them at the ends of the lattice."""
     rows = (np.arange(97 * 3) * 7919 % (2 * REACH + 1) - REACH).astype(np.int16).reshape(97, 3)
     rows[:2] = [[REACH] * 3, [-REACH] * 3]
@@ -256,6 +256,16 @@ def _answers(loops: Loops) -> Iterator[Ints]:
     counts = np.zeros(len(centers), dtype=np.int64)
     loops.add_counts(labels, counts)
     yield counts
+    nodes = np.array([[0, 0, 1], [0, 0, CLOSED], [1, 500, OPEN]], dtype=np.int32)
+    cuts = np.array([[[1, -100], [2, 300], [2, -7000]]], dtype=np.int32)
+    branches = np.zeros((1, 4), dtype=np.int64)
+    loops.add_branches(rows, nodes, cuts, branches)
+    yield branches
+    cells = rows / np.array([1.7, 3.1, 11_000.0])
+    cells[3:6, 0] = np.nan, np.inf, -1e300
+    points = np.empty_like(rows)
+    Box((-9000.0, -7.5, -3.0), (12_000.0, 9000.0, 1.1)).write_lattice(cells, points, loops.snap)
+    yield points
 
 
 def _clipped(loops: Loops, centers: Ints) -> Callable[[Lattice, Ints, Ints], None]:
