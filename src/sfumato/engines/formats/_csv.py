@@ -9,6 +9,7 @@ whatever path its block takes. Nothing about the table is guessed from a row: se
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
@@ -33,7 +34,6 @@ from sfumato.engines.formats._records import (
     records_in,
     refuse_utf16,
     spans_of,
-    without_end,
 )
 from sfumato.engines.formats._storage import Stored
 from sfumato.engines.formats._table import Block, Bools
@@ -124,20 +124,18 @@ class Delimited:
     def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
         """Read these columns, in this order, from the first row to the last."""
         for first, text in self._chunks():
-            if QUOTE in text:
-                yield self._careful(*records_in(text, first), positions)
-                continue
-            lines = _plain(text)
-            if (values := self._fast(lines, positions)) is not None:
+            records, lines = records_in(text, first)
+            values = None if QUOTE in text else self._fast(records, positions)
+            if values is not None:
                 yield Block.clean(values, first)
             else:
-                yield self._careful(lines, range(first, first + len(lines)), positions)
+                yield self._careful(records, lines, positions)
 
     def cells(self, position: int) -> Iterator[list[str]]:
         """Read one column as text."""
         for first, text in self._chunks():
-            records = records_in(text, first)[0] if QUOTE in text else _plain(text)
-            rows = (fields(record, self.delimiter) for record in records if not self._blank(record))
+            records = [r for r in records_in(text, first)[0] if not self._blank(r)]
+            rows = _split(records, self.delimiter)
             yield [row[position].strip() if position < len(row) else "" for row in rows]
 
     def _chunks(self) -> Iterator[tuple[int, str]]:
@@ -171,7 +169,7 @@ class Delimited:
     def _careful(self, records: list[str], lines: Sequence[int], positions: Sequence[int]) -> Block:
         """Parse records cell by cell."""
         kept = [i for i, record in enumerate(records) if not self._blank(record)]
-        rows = [fields(records[i], self.delimiter) for i in kept]
+        rows = _split([records[i] for i in kept], self.delimiter)
         values = np.empty((len(rows), len(positions)))
         text = np.zeros(values.shape, dtype=np.bool_)
         for j, position in enumerate(positions):
@@ -184,6 +182,16 @@ class Delimited:
 
     def _blank(self, record: str) -> bool:
         return not record.strip(" \t") and self.delimiter not in record
+
+
+def _split(records: list[str], delimiter: str) -> list[list[str]]:
+    """Split records, none of them blank, into their fields."""
+    try:
+        rows = list(csv.reader(records, delimiter=delimiter))
+    except csv.Error:
+        # Only a field that is longer than the module takes.
+        rows = []
+    return rows if len(rows) == len(records) else [fields(r, delimiter) for r in records]
 
 
 def fields(record: str, delimiter: str) -> list[str]:
@@ -260,13 +268,6 @@ def _looks_like_names(found: list[str]) -> bool:
     """Whether there is no number among the fields of a first record, for the owner's eyes."""
     filled = [field for field in found if field.lower() not in MISSING]
     return bool(filled) and not any(math.isfinite(_number(field)) for field in filled)
-
-
-def _plain(text: str) -> list[str]:
-    """Records without quotes are lines."""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return without_end(text).split("\n")
 
 
 def _fill(text: str, mark: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import io
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -152,8 +152,11 @@ def without_end(record: str) -> str:
     return record[:-2] if record.endswith("\r\n") else record.removesuffix("\n").removesuffix("\r")
 
 
-def records_in(text: str, first: int) -> tuple[list[str], list[int]]:
+def records_in(text: str, first: int) -> tuple[list[str], Sequence[int]]:
     """Cut a text, which begins and ends with a record, into records, each with its line."""
+    if not any("\n" in inside or "\r" in inside for inside in text.split(QUOTE)[1::2]):
+        plain = lines_of(text)
+        return plain, range(first, first + len(plain))
     records: list[str] = []
     lines: list[int] = []
     held: list[str] = []
@@ -171,6 +174,13 @@ def records_in(text: str, first: int) -> tuple[list[str], list[int]]:
         records.append("".join(held))
         lines.append(start)
     return records, lines
+
+
+def lines_of(text: str) -> list[str]:
+    """Cut a text at its line ends: its records, if none is inside quotes."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return without_end(text).split("\n")
 
 
 def spans_of(file: Stored, delimiter: str, start: int, step: int) -> list[Span]:
