@@ -79,7 +79,7 @@ def test_blocks_do_not_show(k, m, d, backend, monkeypatch):
     rows, centers, candidates = (rng.integers(-REACH, REACH + 1, (n, d)) for n in (200, k, m))
     whole = costs_of(centers, candidates, [rows], backend)
     assert whole == slow_costs(centers.tolist(), candidates.tolist(), rows.tolist())
-    monkeypatch.setattr("sfumato._lattice.kernels.costs._BLOCK_SCORES", 7 * max(k, m))
+    monkeypatch.setattr("sfumato._lattice.kernels.costs._SWAP_SCORES", 7 * max(k, m))
     assert costs_of(centers, candidates, np.array_split(rows, 13), backend) == whole
 
 
