@@ -76,11 +76,11 @@ def best_pass(n: int, d: int, k: int, repeats: int) -> float:
 
     rng = np.random.default_rng(0)
     rows = ArrayRows(rng.uniform(size=(n, d)))
-    question, box = Totals(Nearest(rng.integers(-REACH, REACH + 1, (k, d)))), Box.of((0, 1), d)
+    query, box = Totals(Nearest(rng.integers(-REACH, REACH + 1, (k, d)))), Box.of((0, 1), d)
     best = math.inf
     for _ in range(5 * repeats + 1):
         start = time.process_time()
-        rows.fold(box, question)
+        rows.fold(box, query)
         # The first pass also puts the rows on the lattice.
         best = min(best, time.process_time() - start)
     return best

@@ -121,10 +121,10 @@ def measure_passes(table: np.ndarray, k: int, repeats: int) -> dict[str, float]:
     from sfumato.engines._memory import ArrayRows
 
     box = Box.of((0, 1), table.shape[1])
-    question = Totals(Nearest(box.to_lattice(table[:k]).astype(np.int64)))
+    query = Totals(Nearest(box.to_lattice(table[:k]).astype(np.int64)))
     rows = [ArrayRows(table) for _ in range(2)]
-    first = min(seconds(partial(r.fold, box, question)) for r in rows)
-    later = min(seconds(lambda: rows[0].fold(box, question)) for _ in range(repeats))
+    first = min(seconds(partial(r.fold, box, query)) for r in rows)
+    later = min(seconds(lambda: rows[0].fold(box, query)) for _ in range(repeats))
     return {"lattice_seconds": first - later, "pass_seconds": later}
 
 

@@ -141,7 +141,7 @@ def test_there_are_few_files():
     assert len(FILES) <= 150
 
 
-def test_every_question_and_sampler_has_a_proof_page():
+def test_every_query_and_sampler_has_a_proof_page():
     pages = {p.stem for p in (ROOT / "docs" / "proofs").glob("*.md")}
     assert {
         "counts",

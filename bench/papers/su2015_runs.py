@@ -145,8 +145,8 @@ def block_noise(point: Point, data: Dataset) -> tuple[Floats, int]:
     if point.key not in _BLOCK_NOISE:
         method = GkM(exponent=max(1e-3, 1 - point.setting))
         model = model_of(method, point, data, 0).fit(without_noise(data))
-        lines = [line for line in model.receipt_.lines if line.question.startswith("means over")]
-        blocks = int(lines[0].question.split()[2])
+        lines = [line for line in model.receipt_.lines if line.query.startswith("means over")]
+        blocks = int(lines[0].query.split()[2])
         scales = [float(eval_fraction(line.scale)) / REACH for line in lines]
         _BLOCK_NOISE[point.key] = np.array(scales), blocks
     return _BLOCK_NOISE[point.key]

@@ -11,8 +11,8 @@ from typing import Any
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._lattice.box import REACH, Box
 from sfumato._private_kmeans import PrivateKMeans
-from sfumato.methods import METHODS, Outlook, Predicting
-from sfumato.theory import Floor, cube_floor
+from sfumato.methods import METHODS, PlannedTask, Predicting
+from sfumato.theory import LowerBound, cube_floor
 
 MOST_ROWS = 10**15
 """More rows than this were not meant."""
@@ -73,7 +73,7 @@ class Plan:
         return min(able, key=lambda row: row.error).method if able else self.default
 
     @property
-    def floor(self) -> Floor:
+    def floor(self) -> LowerBound:
         """A cost in the cube [−1, 1]^d no method stays below on all datasets of up to n rows."""
         return cube_floor(self.n, self.k, self.d, self.epsilon, self.delta)
 
@@ -151,12 +151,12 @@ def plan(
         raise ValueError(f"n must be at most {MOST_ROWS:.0e}, got {n}")
     box = None if bounds is None else Box.of(bounds, d)
     spent = check_epsilon(epsilon), check_delta(delta)
-    task = Outlook(k, d, *spent, n if n_rows_known else None, n)
+    task = PlannedTask(k, d, *spent, n if n_rows_known else None, n)
     rows = tuple(_row(name, task, box) for name in METHODS)
     return Plan(n, d, k, float(spent[0]), float(spent[1]), bool(n_rows_known), rows)
 
 
-def _row(name: str, task: Outlook, box: Box | None) -> PlanRow:
+def _row(name: str, task: PlannedTask, box: Box | None) -> PlanRow:
     try:
         method = METHODS[name]()
         method.caps(task)

@@ -24,7 +24,7 @@ from sfumato._accounting.receipt import Receipt
 from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._core.curator import Curator
-from sfumato._core.releases.histograms import Survey
+from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._lattice.box import Box, NanPolicy, columns_in
 from sfumato._private_bounds.estimate import DEFAULT, SLICE, buy_bounds
 from sfumato._serialization import load_as, save
@@ -110,7 +110,7 @@ class Unbounded:
 
     def bounded(self) -> Bounded:
         """Buy bounds, and open a curator with them and with what is left."""
-        survey = Survey(self.rows, ledger=self.ledger)
+        survey = HistogramCurator(self.rows, ledger=self.ledger)
         bought = buy_bounds(survey, self.ledger.total[0] * SLICE)
         curator = Curator(
             self.rows, bounds=(bought.lower, bought.upper), nan=self.nan, ledger=self.ledger
@@ -204,7 +204,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     bounds_ : pair of ndarrays of shape (n_features,)
         The bounds in use, declared or bought.
     receipt_ : Receipt
-        What was asked, what each question cost, and the guarantee.
+        What was asked, what each query cost, and the guarantee.
     synopsis_ : Synopsis
         Where the method buys one: cells and noisy weights, for any use at no further cost.
 

@@ -143,7 +143,7 @@ class _Runs:
         try:
             found = self.method(curator, task, account=account, rng=rng)
         except Exception as error:
-            self._same_questions(replay, curator.transcript, when, so_far=True)
+            self._same_queries(replay, curator.transcript, when, so_far=True)
             raise self._failed(error, when) from error
         self._only_account(curator, account, when)
         try:
@@ -175,14 +175,14 @@ class _Runs:
             if account.spent(kind) > account.caps.of(kind):
                 raise AssertionError(f"{self.name}: {when}, it spends more than its {kind} cap")
 
-    def _same_questions(
+    def _same_queries(
         self, ours: Transcript | None, theirs: Transcript, when: str, *, so_far: bool = False
     ) -> None:
-        """Refuse other questions or scales; `so_far` where the second run ended early."""
+        """Refuse other queries or scales; `so_far` where the second run ended early."""
         if ours is None:
             return
         for what, these, those in (
-            ("question", ours.questions, theirs.questions),
+            ("query", ours.queries, theirs.queries),
             ("noise", ours.laws, theirs.laws),
         ):
             for number, (a, b) in enumerate(zip(these, those, strict=False), 1):
@@ -218,7 +218,7 @@ class _Laws(_Runs):
             )
 
     def neighbours(self, task: Task, *, pairs: int | None) -> None:
-        """A row more or less changes neither questions nor noise, and loses what was paid."""
+        """A row more or less changes neither queries nor noise, and loses what was paid."""
         for what, smaller, larger in islice(_neighbours(task.n_features, self.seed), pairs):
             self.replayed((smaller, None), (larger, None), task, f"with {what} more")
             self.replayed((larger, None), (smaller, None), task, f"with {what} less")
@@ -243,7 +243,7 @@ class _Laws(_Runs):
         first = self.run(one[0], task, when, groups=one[1])
         second = self.run(other[0], task, when, groups=other[1], replay=first.transcript)
         ours, theirs = first.transcript, second.transcript
-        self._same_questions(ours, theirs, when)
+        self._same_queries(ours, theirs, when)
         if not _same(first, second):
             raise AssertionError(
                 f"{self.name}: {when}, the same answers gave another result. A method may use "
@@ -254,7 +254,7 @@ class _Laws(_Runs):
         for entry, lost in zip(first.account.entries, losses, strict=True):
             if lost > entry.share.amount:
                 raise AssertionError(
-                    f"{self.name}: {when}, the answer to {entry.question!r} lost {float(lost):g}, "
+                    f"{self.name}: {when}, the answer to {entry.query!r} lost {float(lost):g}, "
                     f"more than the {float(entry.share.amount):g} that it was charged"
                 )
 
@@ -273,7 +273,7 @@ def _short(value: object) -> str:
 def _same(one: _Run, other: _Run) -> bool:
     """Whether two runs asked and returned the same, bit for bit."""
     pairs: list[tuple[Any, Any]] = [
-        (one.transcript.questions, other.transcript.questions),
+        (one.transcript.queries, other.transcript.queries),
         (one.transcript.laws, other.transcript.laws),
         (one.found.notes, other.found.notes),
         (one.found.points.tobytes(), other.found.points.tobytes()),

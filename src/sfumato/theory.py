@@ -15,7 +15,7 @@ _DISTANCES = 512
 
 
 @dataclass(frozen=True)
-class Floor:
+class LowerBound:
     """An expected cost that no private method stays below on all datasets of up to so many rows.
 
     `distance` is the least part of all columns in which two places of that family differ.
@@ -26,12 +26,12 @@ class Floor:
     distance: float
 
 
-NOTHING = Floor(0.0, 0, 0.0)
+NOTHING = LowerBound(0.0, 0, 0.0)
 
 
 def approximate_floor(
     k: int, d: int, epsilon: float, delta: float, *, diameter2: float = 1.0, n: int | None = None
-) -> Floor:
+) -> LowerBound:
     """Theorem 5: k·⌊L⌋·Δ²·t/(8d) with L = ln((e^ε − 1)/(4δ))/(2ε), for (ε, δ)-DP.
 
     k of |W| corners of the cube hold L rows each, and the corners differ in t columns or more. A
@@ -48,7 +48,7 @@ def approximate_floor(
 
 def pure_floor(
     k: int, d: int, epsilon: float, *, diameter2: float = 1.0, n: int | None = None
-) -> Floor:
+) -> LowerBound:
     """Theorem 6: the same cost with L = ln((|W| − k)/(2k))/(2ε), for ε-DP.
 
     The best of the codes is taken: corners further apart are fewer.
@@ -62,7 +62,7 @@ def pure_floor(
     return max(floors, key=lambda floor: floor.cost, default=NOTHING)
 
 
-def cube_floor(n: int, k: int, d: int, epsilon: float, delta: float = 0.0) -> Floor:
+def cube_floor(n: int, k: int, d: int, epsilon: float, delta: float = 0.0) -> LowerBound:
     """The one of the two that fits, for n rows in the cube [−1, 1]^d, where Δ² = 4d."""
     if delta:
         return approximate_floor(k, d, epsilon, delta, diameter2=4.0 * d, n=n)
@@ -90,14 +90,14 @@ def _entropy(part: float) -> float:
     return -part * math.log(part) - (1 - part) * math.log1p(-part)
 
 
-def _floor(k: int, d: int, times: float, t: int, diameter2: float, n: int | None) -> Floor:
+def _floor(k: int, d: int, times: float, t: int, diameter2: float, n: int | None) -> LowerBound:
     # Tiny ε: so many copies of a row are more than anyone has.
     whole = math.floor(min(times, 1e15))
     if n is not None:
         whole = min(whole, n // k)
     if whole < 1 or t < 1:
         return NOTHING
-    return Floor(k * whole * diameter2 * t / (8 * d), k * whole, t / d)
+    return LowerBound(k * whole * diameter2 * t / (8 * d), k * whole, t / d)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def test_columns_and_groups(people):
     told = json.loads(run("bounds", "visits.csv", "--epsilon", PLENTY, *words, "--json").stdout)
     assert list(told["bounds"]) == ["age", "hours"]
     assert told["receipt"]["guarantee"]["neighbours"] == "one group of at most 4 rows"
-    assert told["receipt"]["questions"][0]["scale"] == "1/875"
+    assert told["receipt"]["queries"][0]["scale"] == "1/875"
 
 
 def test_a_thousand_rows_and_little_budget_are_no_error(people):

@@ -136,7 +136,7 @@ def test_groups_are_protected_as_a_whole(people):
     columns = ("--columns", "age,hours", *BOUNDS, "--json")
 
     def noise(*words):
-        lines = json.loads(fit("visits.csv", *columns, *words).stdout)["receipt"]["questions"]
+        lines = json.loads(fit("visits.csv", *columns, *words).stdout)["receipt"]["queries"]
         return float(lines[0]["noise"].split()[1])
 
     groups = noise("--groups", "id", "--max-rows-per-group", "4")

@@ -1,4 +1,4 @@
-"""The law of all engines: the same questions, the same exact answers, the same centres."""
+"""The law of all engines: the same queries, the same exact answers, the same centres."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def run_of(rows, method):
 
 def check_same(one, other):
     """Compare two runs bit for bit: exact answers, charges and centres."""
-    assert one[0].questions == other[0].questions
+    assert one[0].queries == other[0].queries
     assert len(one[0].exact) > 0
     check_answers(one[0].exact, other[0].exact)
     assert one[1] == other[1]

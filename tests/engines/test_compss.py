@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato._core.queries.counts import Counts, Grid
-from sfumato._core.queries.histograms import HalfOctaves, Histogram
+from sfumato._core.queries.histograms import Histogram, LogBins
 from sfumato.engines import _partitions as pieces
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import PartitionsMissing
@@ -94,11 +94,11 @@ def test_sums_are_merged_in_a_tree_on_the_workers(compss, folder):
         assert compss.calls.count("add_up") >= 2 * n_parts // compss._ARITY
 
 
-def test_rulers_and_blocks(compss, folder):
+def test_binnings_and_blocks(compss, folder):
     local = ArrayRows(ROWS)
     with compss.open_compss_files(folder, columns=["a", "b"]) as rows:
-        histogram = Histogram(HalfOctaves(2))
-        assert (rows.fold(HalfOctaves(2), histogram) == local.fold(HalfOctaves(2), histogram)).all()
+        histogram = Histogram(LogBins(2))
+        assert (rows.fold(LogBins(2), histogram) == local.fold(LogBins(2), histogram)).all()
         for ours, theirs in zip(rows.split(BOX, 5, 77), local.split(BOX, 5, 77), strict=True):
             assert sorted(map(tuple, ours)) == sorted(map(tuple, theirs))
 

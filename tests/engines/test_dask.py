@@ -16,7 +16,7 @@ import pytest
 from distributed import wait
 
 from sfumato._core.queries.counts import Counts, Grid
-from sfumato._core.queries.histograms import HalfOctaves, Histogram
+from sfumato._core.queries.histograms import Histogram, LogBins
 from sfumato._lattice.box import Box
 from sfumato.engines._dask import DaskEngine, deal, files_on, open_dask
 from sfumato.engines._dask_worker import home_of
@@ -207,13 +207,13 @@ def test_only_what_a_worker_does_not_answer_becomes_tasks(dask_client, monkeypat
     assert not engine._short
 
 
-def test_rulers_and_blocks(dask_client):
+def test_binnings_and_blocks(dask_client):
     rows, local = (
         open_dask(da.from_array(ROWS, chunks=(90, 2)), client=dask_client),
         ArrayRows(ROWS),
     )
-    histogram = Histogram(HalfOctaves(2))
-    assert (rows.fold(HalfOctaves(2), histogram) == local.fold(HalfOctaves(2), histogram)).all()
+    histogram = Histogram(LogBins(2))
+    assert (rows.fold(LogBins(2), histogram) == local.fold(LogBins(2), histogram)).all()
     blocks = [list(r.split(BOX, 5, 77)) for r in (rows, local)]
     for ours, theirs in zip(*blocks, strict=True):
         assert sorted(map(tuple, ours)) == sorted(map(tuple, theirs))

@@ -16,7 +16,7 @@ from pyspark.sql import functions
 
 import sfumato
 from sfumato._core.queries.counts import Counts, Grid
-from sfumato._core.queries.histograms import HalfOctaves, Histogram
+from sfumato._core.queries.histograms import Histogram, LogBins
 from sfumato.engines import _spark as spark_engine
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import PartitionsMissing
@@ -103,10 +103,10 @@ def test_executors_hold_blas_to_one_thread(opened):
     assert opened["cut"].fold(BOX, probes.BlasThreads()).tolist() == [0, len(ROWS)]
 
 
-def test_rulers_and_blocks(opened):
+def test_binnings_and_blocks(opened):
     rows, local = opened["cut"], ArrayRows(ROWS)
-    histogram = Histogram(HalfOctaves(2))
-    assert (rows.fold(HalfOctaves(2), histogram) == local.fold(HalfOctaves(2), histogram)).all()
+    histogram = Histogram(LogBins(2))
+    assert (rows.fold(LogBins(2), histogram) == local.fold(LogBins(2), histogram)).all()
     for ours, theirs in zip(rows.split(BOX, 5, 77), local.split(BOX, 5, 77), strict=True):
         assert sorted(map(tuple, ours)) == sorted(map(tuple, theirs))
 

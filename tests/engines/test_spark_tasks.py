@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sfumato._core.queries.counts import Counts, Grid, Nearest, Totals
 from sfumato.engines import _spark_worker as spark_tasks
 from sfumato.engines._memory import ArrayRows
-from sfumato.engines._partitions import PartitionsMissing, Tally
+from sfumato.engines._partitions import PartitionsMissing, PartitionSum
 from sfumato.engines._rows import Fold, Pick
 from sfumato.engines._spark_worker import (
     NUMBERS,
@@ -89,7 +89,7 @@ def lattice_of(rng, n_parts):
 
 
 def total(task, sent, n_parts):
-    tally = Tally(n_parts)
+    tally = PartitionSum(n_parts)
     for partial in received(task, (batch for batches in sent for batch in batches)):
         tally.take(partial)
     return tally.total(task.kernel.empty())

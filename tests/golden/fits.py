@@ -19,7 +19,7 @@ import numpy as np
 from sfumato._accounting.budget import Ledger
 from sfumato._core.curator import Curator
 from sfumato._core.mechanisms import Ball, Cube, Cylinder, Gaussian, Laplace
-from sfumato._core.releases.histograms import Survey
+from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._core.sampling.source import ReplayedNoise
 from sfumato._private_bounds.estimate import buy_bounds
 from sfumato.engines._dask import open_dask_files
@@ -82,7 +82,9 @@ def all_digests():
     with tempfile.TemporaryDirectory() as folder:
         yield from _files(Path(folder), rows, people)
     for columns in (2, 6):
-        survey = Survey(rows_of(columns), ledger=Ledger(Fraction(1)), noise=ReplayedNoise(3))
+        survey = HistogramCurator(
+            rows_of(columns), ledger=Ledger(Fraction(1)), noise=ReplayedNoise(3)
+        )
         bought = buy_bounds(survey, Fraction(1))
         yield f"bounds {columns}", digest(bought.lower, bought.upper)
     yield from _samplers()

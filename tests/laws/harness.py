@@ -1,11 +1,11 @@
-"""What the laws are run with: datasets, neighbours, every question, and curators that remember."""
+"""What the laws are run with: datasets, neighbours, every query, and curators that remember."""
 
 from fractions import Fraction
 
 import numpy as np
 
 from sfumato._core import transcript
-from sfumato._core.queries.counts import Counts, Cubes, Grid, Nearest, Through, Totals
+from sfumato._core.queries.counts import Counts, Cubes, Grid, Nearest, NearestInProjection, Totals
 from sfumato._core.queries.projection import Projection
 from sfumato._core.sampling.source import NoNoise, ReplayedNoise
 from sfumato._core.transcript import Transcript, flip_chance, loss
@@ -16,11 +16,11 @@ __all__ = ["Transcript", "flip_chance", "loss"]
 
 CENTERS = np.array([[0, 0], [500, -700], [-REACH, REACH], [20_000, 20_000]])
 HALVES = Cubes(np.array([[0, -1000], [1000, -1000], [31_000, 32_000], [-33_000, -33_000]]), 1000)
-SLANT = Through(
+SLANT = NearestInProjection(
     Projection(np.array([[1, 2]]), np.array([30, -40]), 1), Nearest(np.array([[-900], [0], [900]]))
 )
 
-QUESTIONS_UNDER_LAW = {
+QUERIES_UNDER_LAW = {
     "counts-nearest": Counts(Nearest(CENTERS)),
     "counts-grid": Counts(Grid(7, 2)),
     "counts-cubes": Counts(HALVES),
@@ -47,10 +47,10 @@ PAYABLE = [(m, b) for m in METHODS for b in BUDGETS if BUDGETS[b][1] or m not in
 BOX = Box((0.0, -3.0), (1.0, 3.0))
 
 
-def exact(question, lattice_rows):
-    """The exact answer of a question about lattice rows."""
-    state = question.empty()
-    question.add(np.asarray(lattice_rows, dtype=np.int16).reshape(-1, 2), state)
+def exact(query, lattice_rows):
+    """The exact answer of a query about lattice rows."""
+    state = query.empty()
+    query.add(np.asarray(lattice_rows, dtype=np.int16).reshape(-1, 2), state)
     return state
 
 

@@ -162,7 +162,7 @@ def test_groups_of_m_rows_with_m_times_the_budget_are_treated_like_rows(case):
     together, again = run(groups, larger)
     assert found.notes == again.notes
     for one, other in zip(alone.entries, together.entries, strict=True):
-        assert one.question == other.question
+        assert one.query == other.query
         assert float(other.share.amount) == pytest.approx(m * float(one.share.amount), rel=1e-9)
         assert float(other.scale) == pytest.approx(float(one.scale), rel=1e-9)
     np.testing.assert_array_equal(found.points, again.points)

@@ -135,7 +135,7 @@ def test_few_rows_are_answered_like_many(case, n):
 def test_a_declared_number_of_rows_is_not_bought(case):
     rows = rows_of(case)
     account, _ = run(curator_of(rows), case, n_rows=case.n)
-    assert "halves of 1 cubes" in account.entries[0].question
+    assert "halves of 1 cubes" in account.entries[0].query
     assert account.spent("pure") == account.caps.of("pure")
 
 
@@ -199,10 +199,10 @@ def test_sizes_and_means_have_noise_of_their_own():
 
 
 def test_no_size_of_an_answer_depends_on_what_was_not_released():
-    """The same noise on other rows may end elsewhere; the first question of all is the same."""
+    """The same noise on other rows may end elsewhere; the first query of all is the same."""
     case = CASES["edler"]
     rows = rows_of(case)
     one, other = (curator_of(r, cls=Curator) for r in (rows, rows[:1]))
     first, second = run(one, case, n_rows=600)[0], run(other, case, n_rows=600)[0]
-    assert first.entries[0].question == second.entries[0].question
+    assert first.entries[0].query == second.entries[0].query
     assert first.entries[0].scale == second.entries[0].scale

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps, Ledger, Overspent
-from sfumato._core.queries.histograms import MOST_SLICES, RULERS, HalfOctaves, Histogram, Slices
-from sfumato._core.releases.histograms import Survey
+from sfumato._core.queries.histograms import BINNINGS, MOST_SLICES, EqualBins, Histogram, LogBins
+from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._core.sampling.source import NoNoise, ReplayedNoise
 from sfumato._private_bounds.estimate import buy_bounds
 from sfumato.engines._frames import Blocks
@@ -20,113 +20,115 @@ from tests.laws.harness import blobs, loss
 
 F = Fraction
 
-RULERS_UNDER_LAW = {
-    "half octaves": HalfOctaves(2),
-    "slices": Slices((0.0, -3.0), (1.0, 3.0), 7),
-    "one slice": Slices((-1.0, 0.0), (1.0, 5e-324), 1),
-    "as wide as float64": Slices((-1.7e308, -1e308), (1.7e308, 1.7e308), MOST_SLICES),
-    "narrow": Slices((64.0, 1e-308), (64.0 + 2**-40, 3e-308), 4096),
-    "one column of two": Slices((None, -3.0), (None, 3.0), 5),
+BINNINGS_UNDER_LAW = {
+    "half octaves": LogBins(2),
+    "slices": EqualBins((0.0, -3.0), (1.0, 3.0), 7),
+    "one slice": EqualBins((-1.0, 0.0), (1.0, 5e-324), 1),
+    "as wide as float64": EqualBins((-1.7e308, -1e308), (1.7e308, 1.7e308), MOST_SLICES),
+    "narrow": EqualBins((64.0, 1e-308), (64.0 + 2**-40, 3e-308), 4096),
+    "one column of two": EqualBins((None, -3.0), (None, 3.0), 5),
 }
-rulers = pytest.mark.parametrize("ruler", RULERS_UNDER_LAW.values(), ids=RULERS_UNDER_LAW.keys())
+binnings = pytest.mark.parametrize(
+    "binning", BINNINGS_UNDER_LAW.values(), ids=BINNINGS_UNDER_LAW.keys()
+)
 
 EDGES = [0.0, -0.0, 1.0, -3.0, 3.0, 5e-324, 2.3e-308, -1.7e308, 64.0, math.nan, math.inf, -math.inf]
 cell = st.one_of(st.floats(width=64), st.sampled_from(EDGES), st.floats(-4, 4))
 row = st.tuples(cell, cell)
 
 
-def exact(ruler, rows):
+def exact(binning, rows):
     table = np.array(rows, dtype=np.float64).reshape(-1, 2)
     codes = np.empty(table.shape, dtype=np.int16)
-    assert ruler.write_lattice(table, codes).all()
-    state = Histogram(ruler).empty()
-    Histogram(ruler).add(codes, state)
+    assert binning.write_lattice(table, codes).all()
+    state = Histogram(binning).empty()
+    Histogram(binning).add(codes, state)
     return state
 
 
-def moved(ruler, rows, more):
+def moved(binning, rows, more):
     """(L1, L2 squared) of what some rows change."""
-    change = [int(x) for x in (exact(ruler, [*rows, *more]) - exact(ruler, rows)).ravel()]
+    change = [int(x) for x in (exact(binning, [*rows, *more]) - exact(binning, rows)).ravel()]
     return sum(map(abs, change)), sum(x * x for x in change)
 
 
-def test_every_ruler_is_under_law():
-    assert {type(ruler) for ruler in RULERS_UNDER_LAW.values()} == set(RULERS)
+def test_every_binning_is_under_law():
+    assert {type(binning) for binning in BINNINGS_UNDER_LAW.values()} == set(BINNINGS)
 
 
-@rulers
+@binnings
 @given(rows=st.lists(row, max_size=6), extra=row)
 @settings(max_examples=300, deadline=None)
-def test_one_row_moves_one_bin_of_each_column_at_most(ruler, rows, extra):
-    declared = Histogram(ruler).sensitivity()
-    l1, l2_squared = moved(ruler, rows, [extra])
-    columns = 1 if ruler is RULERS_UNDER_LAW["one column of two"] else 2
+def test_one_row_moves_one_bin_of_each_column_at_most(binning, rows, extra):
+    declared = Histogram(binning).sensitivity()
+    l1, l2_squared = moved(binning, rows, [extra])
+    columns = 1 if binning is BINNINGS_UNDER_LAW["one column of two"] else 2
     assert l1 <= declared.l1 == columns
     assert l2_squared <= declared.l2_squared == columns
-    if isinstance(ruler, HalfOctaves):
+    if isinstance(binning, LogBins):
         assert l1 == sum(map(math.isfinite, extra))
 
 
-@rulers
+@binnings
 @given(rows=st.lists(row, max_size=4), group=st.lists(row, max_size=5))
 @settings(max_examples=100, deadline=None)
-def test_a_group_moves_no_more_than_its_rows_together(ruler, rows, group):
-    declared = Histogram(ruler).sensitivity().times(len(group))
-    l1, l2_squared = moved(ruler, rows, group)
+def test_a_group_moves_no_more_than_its_rows_together(binning, rows, group):
+    declared = Histogram(binning).sensitivity().times(len(group))
+    l1, l2_squared = moved(binning, rows, group)
     assert l1 <= declared.l1
     assert l2_squared <= declared.l2_squared
 
 
-@rulers
-def test_exhaustively_on_all_kinds_of_cells(ruler):
-    declared = Histogram(ruler).sensitivity()
-    inside = ruler.lower if isinstance(ruler, Slices) else (1.0, -1.0)
+@binnings
+def test_exhaustively_on_all_kinds_of_cells(binning):
+    declared = Histogram(binning).sensitivity()
+    inside = binning.lower if isinstance(binning, EqualBins) else (1.0, -1.0)
     inside = tuple(cell or 0.0 for cell in inside)
     rows = [*product(EDGES, repeat=2), inside]
-    changes = [moved(ruler, rows[:3], [extra]) for extra in rows]
+    changes = [moved(binning, rows[:3], [extra]) for extra in rows]
     assert max(changes) == (declared.l1, declared.l2_squared), "the declared change is reached"
-    twice = moved(ruler, [], [inside] * 3)
+    twice = moved(binning, [], [inside] * 3)
     assert twice == (3 * declared.l1, 9 * declared.l2_squared), "and by groups"
 
 
-@rulers
+@binnings
 @given(rows=st.lists(row, min_size=1, max_size=30))
 @settings(max_examples=100, deadline=None)
-def test_the_bin_of_a_cell_depends_on_that_cell_alone(ruler, rows):
+def test_the_bin_of_a_cell_depends_on_that_cell_alone(binning, rows):
     table = np.array(rows)
     together = np.empty(table.shape, dtype=np.int16)
-    ruler.write_lattice(table, together)
+    binning.write_lattice(table, together)
     for i in range(len(table)):
         alone = np.empty((1, 2), dtype=np.int16)
-        ruler.write_lattice(table[i : i + 1].copy(), alone)
+        binning.write_lattice(table[i : i + 1].copy(), alone)
         np.testing.assert_array_equal(alone[0], together[i])
 
 
-@pytest.mark.parametrize("ruler", [HalfOctaves(2), Slices((-1.0, -2.0), (1.0, 2.0), 50)])
-def test_any_order_any_cut_and_any_number_of_threads_give_the_same_integers(ruler, monkeypatch):
+@pytest.mark.parametrize("binning", [LogBins(2), EqualBins((-1.0, -2.0), (1.0, 2.0), 50)])
+def test_any_order_any_cut_and_any_number_of_threads_give_the_same_integers(binning, monkeypatch):
     rows = np.vstack([blobs(3000), [[np.inf, 0.1], [-0.0, 1e-310]]])
-    whole = ArrayRows(rows).fold(ruler, Histogram(ruler))
-    np.testing.assert_array_equal(whole, exact(ruler, rows))
+    whole = ArrayRows(rows).fold(binning, Histogram(binning))
+    np.testing.assert_array_equal(whole, exact(binning, rows))
     shuffled = np.random.default_rng(1).permutation(rows)
-    np.testing.assert_array_equal(ArrayRows(shuffled).fold(ruler, Histogram(ruler)), whole)
+    np.testing.assert_array_equal(ArrayRows(shuffled).fold(binning, Histogram(binning)), whole)
     for cut in (1, 7, 1024):
         parts = [rows[i : i + cut] for i in range(0, len(rows), cut)]
         source = Blocks(lambda parts=parts: iter(parts), 2)
-        np.testing.assert_array_equal(ArrayRows(source).fold(ruler, Histogram(ruler)), whole)
+        np.testing.assert_array_equal(ArrayRows(source).fold(binning, Histogram(binning)), whole)
     monkeypatch.setenv("SFUMATO_THREADS", "3")
-    np.testing.assert_array_equal(ArrayRows(rows).fold(ruler, Histogram(ruler)), whole)
+    np.testing.assert_array_equal(ArrayRows(rows).fold(binning, Histogram(binning)), whole)
 
 
-class Remembering(Survey):
+class Remembering(HistogramCurator):
     """Keeps what it was asked and answered; given a transcript, it releases the same again."""
 
     def __init__(self, rows, *, replay=None, noise=None, **settings):
         super().__init__(rows, ledger=Ledger(F(10)), noise=noise or ReplayedNoise(7), **settings)
-        self.questions, self.steps, self.answers, self.replay = [], [], [], replay
+        self.queries, self.steps, self.answers, self.replay = [], [], [], replay
 
-    def histogram(self, ruler, *, share):
-        self.questions.append(ruler)
-        answer = super().histogram(ruler, share=share)
+    def histogram(self, binning, *, share):
+        self.queries.append(binning)
+        answer = super().histogram(binning, share=share)
         self.answers.append(answer.values)
         return answer
 
@@ -158,11 +160,11 @@ NEIGHBOURS = {
 
 
 def check_replay(one, other, epsilon):
-    """Buy on `one`, replay on `other`: the same questions, noise and bounds, no answer too dear."""
+    """Buy on `one`, replay on `other`: the same queries, noise and bounds, no answer too dear."""
     bought = buy_bounds(one, epsilon)
     other.replay = one.steps
     again = buy_bounds(other, epsilon)
-    assert one.questions == other.questions
+    assert one.queries == other.queries
     assert (bought.lower, bought.upper, bought.notes) == (again.lower, again.upper, again.notes)
     assert [step[0] for step in one.steps] == [step[0] for step in other.steps]
     for ours, theirs, (_, _, released) in zip(one.answers, other.answers, one.steps, strict=True):
@@ -190,13 +192,13 @@ def test_no_answer_loses_more_than_it_was_charged(pair, epsilon):
 
 
 @pytest.mark.parametrize(
-    ("away", "questions"), [(AWAY, 3), (AWAY * [0, 1], 3), (AWAY * [1, 0], 3), (0 * AWAY, 2)]
+    ("away", "queries"), [(AWAY, 3), (AWAY * [0, 1], 3), (AWAY * [1, 0], 3), (0 * AWAY, 2)]
 )
-def test_the_charge_is_used_up_by_the_worst_neighbour(away, questions):
+def test_the_charge_is_used_up_by_the_worst_neighbour(away, queries):
     """No more noise than the guarantee needs: a row inside every range loses all that was paid."""
     one = Remembering(ROWS + away)
     assert check_replay(one, Remembering(WIDE + away), F(1)) == 1
-    assert len(one.questions) == questions
+    assert len(one.queries) == queries
 
 
 @pytest.mark.parametrize("most", [1, 3, 20])
@@ -230,13 +232,13 @@ class Diary:
         return counts
 
     def split(self, box, parts, key):
-        raise AssertionError("no question splits rows")
+        raise AssertionError("no query splits rows")
 
 
-def test_every_question_is_charged_before_a_row_is_read():
+def test_every_query_is_charged_before_a_row_is_read():
     ledger = Ledger(F(2))
     rows = Diary(ledger)
-    survey = Survey(rows, ledger=ledger)
+    survey = HistogramCurator(rows, ledger=ledger)
     assert rows.read == []
     bought = buy_bounds(survey, F(2))
     assert rows.read == [1, 2, 3]
@@ -246,38 +248,38 @@ def test_every_question_is_charged_before_a_row_is_read():
     assert len(rows.read) == 3
 
 
-def test_a_question_that_fails_still_costs():
+def test_a_query_that_fails_still_costs():
     ledger = Ledger(F(2))
     with pytest.raises(OSError, match="gone"):
-        buy_bounds(Survey(Diary(ledger, fail=True), ledger=ledger), F(1))
+        buy_bounds(HistogramCurator(Diary(ledger, fail=True), ledger=ledger), F(1))
     assert ledger.spent == (1, 0)
     (account,) = ledger.accounts
     assert [entry.released for entry in account.entries] == [False]
 
 
-class Thief(HalfOctaves):
-    """A ruler of somebody else's, which could keep the rows that it is shown."""
+class Thief(LogBins):
+    """A binning of somebody else's, which could keep the rows that it is shown."""
 
 
 @pytest.mark.parametrize(
-    ("ruler", "error"),
+    ("binning", "error"),
     [
         (Thief(2), TypeError),
         (object(), TypeError),
-        (HalfOctaves(3), ValueError),
-        (Slices((0.0,), (1.0,), 4), ValueError),
+        (LogBins(3), ValueError),
+        (EqualBins((0.0,), (1.0,), 4), ValueError),
     ],
 )
-def test_foreign_and_unfitting_rulers_are_refused_before_the_charge(ruler, error):
+def test_foreign_and_unfitting_binnings_are_refused_before_the_charge(binning, error):
     ledger = Ledger(F(2))
     rows = Diary(ledger)
-    survey = Survey(rows, ledger=ledger)
+    survey = HistogramCurator(rows, ledger=ledger)
     share = survey.reserve("test", Caps(pure=F(1))).rest("pure")
     with pytest.raises(error):
-        survey.histogram(ruler, share=share)
+        survey.histogram(binning, share=share)
     elsewhere = Ledger(F(2)).open("test", Caps(pure=F(1))).rest("pure")
     with pytest.raises(ValueError, match="another dataset"):
-        survey.histogram(HalfOctaves(2), share=elsewhere)
+        survey.histogram(LogBins(2), share=elsewhere)
     assert rows.read == []
     assert share.account.entries == ()
 
@@ -287,10 +289,10 @@ def test_too_many_columns_and_noise_that_cannot_be_drawn_cost_nothing():
     rows = Diary(ledger)
     rows.n_features = 6000
     with pytest.raises(ValueError, match="fewer columns"):
-        buy_bounds(Survey(rows, ledger=ledger), F(1))
+        buy_bounds(HistogramCurator(rows, ledger=ledger), F(1))
     tiny = F(1, 10**30)
     with pytest.raises(ValueError):
-        buy_bounds(Survey(Diary(ledger), ledger=ledger), tiny)
+        buy_bounds(HistogramCurator(Diary(ledger), ledger=ledger), tiny)
     assert rows.read == []
     assert ledger.spent == (0, 0)
 

@@ -95,7 +95,7 @@ class Peeking(Sound):
 
 
 class PeekingQuestions(Sound):
-    """Chooses its question by rows."""
+    """Chooses its query by rows."""
 
     def __call__(self, curator, task, *, account, rng):
         rows = exact_size(curator, task)
@@ -163,7 +163,7 @@ def test_a_sound_method_passes():
         (Counting, "Counting: two runs with the same rows, noise and rng differ"),
         (Unseeded, "Unseeded: two runs .* must come from rng"),
         (Peeking, "Peeking: with a row .* the same answers gave another result"),
-        (PeekingQuestions, "PeekingQuestions: with a row .* question 1 differs"),
+        (PeekingQuestions, "PeekingQuestions: with a row .* query 1 differs"),
         (PeekingScales, "PeekingScales: with a row .* noise 1 differs"),
         (Transposed, r"Transposed: .*points of shape \(3, 2\).*got \(2, 3\)"),
         (Outside, "Outside: .*lies outside the bounds"),

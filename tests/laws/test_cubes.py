@@ -34,10 +34,10 @@ def halves_of(cubes, row):
 
 
 def counted(cubes, rows, backend="numpy"):
-    question = Counts(cubes)
-    state = question.empty()
+    query = Counts(cubes)
+    state = query.empty()
     with kernels.use(backend):
-        question.add(np.array(rows, dtype=np.int16).reshape(-1, cubes.n_features), state)
+        query.add(np.array(rows, dtype=np.int16).reshape(-1, cubes.n_features), state)
     return state
 
 
@@ -144,7 +144,7 @@ def test_rows_lose_no_more_than_was_charged_and_all_of_it_in_one_half(kind, most
         assert lost >= whole * share.amount * F(999, 1000)
 
 
-def test_a_question_about_cubes_travels_whole():
+def test_a_query_about_cubes_travels_whole():
     again = pickle.loads(pickle.dumps(Counts(HALVES)))
     assert again == Counts(HALVES)
     assert hash(again) == hash(Counts(HALVES))
@@ -190,7 +190,7 @@ def test_cubes_that_are_no_partition_are_refused(message, corners, side):
         Cubes(np.array(corners), side)
 
 
-def test_bad_questions_about_cubes_are_refused_before_the_charge():
+def test_bad_queries_about_cubes_are_refused_before_the_charge():
     curator = curator_of(blobs(30))
     account = curator.reserve("test", Caps(pure=F(1)))
 

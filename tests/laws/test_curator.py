@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sfumato._accounting.budget import Caps, Ledger, Overspent, Share
 from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Swaps
-from sfumato._core.queries.counts import MAX_NUMBERS, Counts, Farther, Grid, Nearest, Totals
+from sfumato._core.queries.counts import MAX_NUMBERS, Counts, Grid, Nearest, RowsBeyond, Totals
 from sfumato._core.sampling.source import NoNoise, ReplayedNoise, SecureNoise
 from sfumato._lattice.box import REACH, Box
 from sfumato.engines._memory import ArrayRows
@@ -21,7 +21,7 @@ from tests.laws.harness import (
     BOX,
     CENTERS,
     HALVES,
-    QUESTIONS_UNDER_LAW,
+    QUERIES_UNDER_LAW,
     SLANT,
     blobs,
     curator_of,
@@ -49,7 +49,7 @@ class Diary:
         return kernel.empty()
 
     def split(self, box, parts, key):
-        raise AssertionError("no question splits rows")
+        raise AssertionError("no query splits rows")
 
 
 def opened(rows, **settings):
@@ -70,7 +70,7 @@ def asks(curator, account):
         lambda: curator.sums(CELLS, share=pure, counts=gdp),
         lambda: curator.sums(Grid(2, 2), share=pure, joint=True),
         lambda: curator.sums(CELLS, share=pure, joint=True, radius=(9, 8, 7, 6)),
-        lambda: curator.first_below(Farther(CELLS, (5, 6)), 3, share=pure),
+        lambda: curator.first_below(RowsBeyond(CELLS, (5, 6)), 3, share=pure),
         lambda: curator.counts(HALVES, share=pure),
         lambda: curator.counts_of_each([HALVES, Grid(3, 2)], share=[pure, pure]),
         lambda: curator.sums(SLANT, share=pure, joint=True),
@@ -78,7 +78,7 @@ def asks(curator, account):
     ]
 
 
-def test_every_question_is_charged_before_a_row_is_read():
+def test_every_query_is_charged_before_a_row_is_read():
     rows = Diary()
     curator, rows.account = opened(rows)
     for i, ask in enumerate(asks(curator, rows.account)):
@@ -94,7 +94,7 @@ def test_rows_are_not_read_when_a_curator_is_opened():
     assert rows.read == []
 
 
-def test_a_question_that_fails_still_costs():
+def test_a_query_that_fails_still_costs():
     rows = Diary(fail=True)
     curator, rows.account = opened(rows)
     for ask in asks(curator, rows.account):
@@ -116,7 +116,7 @@ def test_rows_opened_with_groups_are_protected_as_groups():
         Curator(rows, bounds=(0, 1), epsilon=1.0, groups=np.arange(60))
 
 
-def test_the_question_too_many_is_refused_unread():
+def test_the_query_too_many_is_refused_unread():
     rows = Diary()
     curator, rows.account = opened(rows)
     with pytest.raises(Overspent):
@@ -125,7 +125,7 @@ def test_the_question_too_many_is_refused_unread():
 
 
 class Thief(Nearest):
-    """A question of somebody else's making, which could keep the rows it is shown."""
+    """A query of somebody else's making, which could keep the rows it is shown."""
 
 
 class Stranger:
@@ -133,7 +133,7 @@ class Stranger:
 
 
 @pytest.mark.parametrize("cells", [Thief(CENTERS), Stranger(), None, len])
-def test_foreign_questions_are_refused_before_the_charge(cells):
+def test_foreign_queries_are_refused_before_the_charge(cells):
     rows = Diary()
     curator, rows.account = opened(rows)
     share = rows.account.rest("pure")
@@ -144,7 +144,7 @@ def test_foreign_questions_are_refused_before_the_charge(cells):
     assert rows.read == []
 
 
-def test_bad_questions_are_refused_before_the_charge():
+def test_bad_queries_are_refused_before_the_charge():
     rows = Diary()
     curator, account = opened(rows)
     other = opened(Diary())[1]
@@ -185,7 +185,7 @@ def test_an_epsilon_too_small_to_draw_noise_for_is_refused_before_the_charge():
     assert account.entries == ()
 
 
-def test_shares_of_two_accounts_do_not_buy_one_question():
+def test_shares_of_two_accounts_do_not_buy_one_query():
     curator, account = opened(Diary())
     other = curator.reserve("other", Caps(pure=F(1)))
     with pytest.raises(ValueError, match="one account"):
@@ -234,13 +234,13 @@ def pieces(rows, cuts):
     return [rows[a:b] for a, b in pairwise(edges)]
 
 
-@pytest.mark.parametrize("question", QUESTIONS_UNDER_LAW.values(), ids=QUESTIONS_UNDER_LAW.keys())
+@pytest.mark.parametrize("query", QUERIES_UNDER_LAW.values(), ids=QUERIES_UNDER_LAW.keys())
 @given(cuts=st.lists(st.integers(0, 60), max_size=6), seed=st.integers(0, 99))
 @settings(max_examples=40, deadline=None)
-def test_any_order_and_any_cut_give_the_same_integers(question, cuts, seed):
-    whole = ArrayRows(ROWS).fold(BOX, question)
+def test_any_order_and_any_cut_give_the_same_integers(query, cuts, seed):
+    whole = ArrayRows(ROWS).fold(BOX, query)
     shuffled = np.random.default_rng(seed).permutation(ROWS)
-    parts = [ArrayRows(piece).fold(BOX, question) for piece in pieces(shuffled, cuts)]
+    parts = [ArrayRows(piece).fold(BOX, query) for piece in pieces(shuffled, cuts)]
     np.testing.assert_array_equal(whole, sum(parts))
 
 

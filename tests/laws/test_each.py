@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps, Overspent
-from sfumato._core.queries.counts import MAX_NUMBERS, Counts, Cubes, Each, Grid, Nearest
+from sfumato._core.queries.counts import MAX_NUMBERS, Counts, CountsBatch, Cubes, Grid, Nearest
 from sfumato._core.sampling.source import ReplayedNoise, SecureNoise
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels import dispatch as kernels
@@ -24,7 +24,7 @@ CAPS = Caps(pure=F(1, 3), gaussian=(F(1), F(1, 100)))
 
 
 def opened(rows, kind="pure", noise=None, **groups):
-    """A curator and one share for each question, no two of them alike."""
+    """A curator and one share for each query, no two of them alike."""
     curator = curator_of(rows, noise=noise or ReplayedNoise(3), **groups)
     return curator, curator.reserve("law", CAPS).rest(kind).split(*WEIGHTS)
 
@@ -32,16 +32,16 @@ def opened(rows, kind="pure", noise=None, **groups):
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 @given(rows=st.lists(st.tuples(*[st.integers(-REACH, REACH)] * 2), max_size=9))
 @settings(max_examples=50, deadline=None)
-def test_every_question_finds_what_it_finds_alone(backend, rows):
+def test_every_query_finds_what_it_finds_alone(backend, rows):
     lattice = np.array(rows, dtype=np.int16).reshape(-1, 2)
-    questions = [Counts(cells) for cells in CELLS]
-    alone = [question.empty() for question in questions]
-    each = Each(tuple(questions))
+    queries = [Counts(cells) for cells in CELLS]
+    alone = [query.empty() for query in queries]
+    each = CountsBatch(tuple(queries))
     together = each.empty()
     with kernels.use(backend):
         each.add(lattice, together)
-        for question, state in zip(questions, alone, strict=True):
-            question.add(lattice, state)
+        for query, state in zip(queries, alone, strict=True):
+            query.add(lattice, state)
     np.testing.assert_array_equal(together, np.concatenate(alone))
     for lines, state in zip(each.lines(), alone, strict=True):
         np.testing.assert_array_equal(together[lines], state)
@@ -95,7 +95,7 @@ def test_no_answer_loses_more_than_its_own_share_and_each_can_lose_it_all(kind, 
         assert share.amount * F(999, 1000) <= loss(*step) <= share.amount
 
 
-def test_equal_questions_have_noise_of_their_own():
+def test_equal_queries_have_noise_of_their_own():
     curator, _ = opened(blobs(), noise=SecureNoise())
     shares = curator.reserve("law", CAPS).rest("pure").evenly(2)
     one, other = curator.counts_of_each([Grid(20, 2)] * 2, share=shares)
@@ -117,7 +117,7 @@ class Thief(Cubes):
 
 LARGE = Grid(4000, 2)
 REFUSED = {
-    "none": (ValueError, "no question", []),
+    "none": (ValueError, "no query", []),
     "one share too few": (ValueError, "5 shares were given for 6", [*CELLS, HALVES]),
     "foreign": (TypeError, "Thief", [*CELLS[:4], Thief(HALVES.corners, 1000)]),
     "another width": (ValueError, "columns", [*CELLS[:4], Grid(2, 3)]),
@@ -126,7 +126,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("kind", "said", "cells"), REFUSED.values(), ids=REFUSED)
-def test_bad_questions_are_refused_before_the_charge(kind, said, cells):
+def test_bad_queries_are_refused_before_the_charge(kind, said, cells):
     assert LARGE.n_cells < MAX_NUMBERS < 2 * LARGE.n_cells
     curator, shares = opened(blobs(30))
     with pytest.raises(kind, match=said):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Ledger
 from sfumato._core.queries.counts import Grid, Nearest, Totals
-from sfumato._core.releases.histograms import Survey
+from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._core.sampling.source import ReplayedNoise
 from sfumato._private_bounds.estimate import buy_bounds
 from sfumato.engines._files import TableFile, open_file
@@ -95,8 +95,8 @@ def test_any_cut_gives_the_same_integers(tmp_path_factory, kind, seed, n, nan, t
     with tiny(), pytest.MonkeyPatch.context() as patch:
         patch.setenv("SFUMATO_THREADS", str(threads))
         same = open_file(written(kind, tmp_path_factory.mktemp("cut"), seed, rows), header=True)
-        for question in (Totals(Nearest(CENTERS)), Totals(Grid(5, 2)), Totals(Nearest(CENTERS), 9)):
-            np.testing.assert_array_equal(same.fold(box, question), array.fold(box, question))
+        for query in (Totals(Nearest(CENTERS)), Totals(Grid(5, 2)), Totals(Nearest(CENTERS), 9)):
+            np.testing.assert_array_equal(same.fold(box, query), array.fold(box, query))
         blocks = zip(same.split(box, 7, seed), array.split(box, 7, seed), strict=True)
         for block, expected in blocks:
             assert sorted(block.tolist()) == sorted(expected.tolist())
@@ -127,7 +127,9 @@ def test_groups_keep_the_rows_that_they_keep_in_memory(tmp_path_factory, labels,
 @kinds
 def test_private_bounds_are_the_same(kind, tmp_path):
     def bought(rows):
-        return buy_bounds(Survey(rows, ledger=Ledger(Fraction(1)), noise=ReplayedNoise(3)), 1)
+        return buy_bounds(
+            HistogramCurator(rows, ledger=Ledger(Fraction(1)), noise=ReplayedNoise(3)), 1
+        )
 
     with tiny():
         found = bought(open_file(written(kind, tmp_path), header=True))

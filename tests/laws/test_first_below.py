@@ -13,8 +13,8 @@ from scipy.stats import chisquare
 
 from sfumato._accounting.budget import Caps, Share
 from sfumato._core.queries.counts import Nearest
-from sfumato._core.queries.first_below import Farther
-from sfumato._core.releases.first_below import MAX_THRESHOLD, Crossing
+from sfumato._core.queries.first_below import RowsBeyond
+from sfumato._core.releases.first_below import MAX_THRESHOLD, AboveThreshold
 from sfumato._core.sampling.source import ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels.dispatch import LONGEST
@@ -24,76 +24,73 @@ from tests.laws.harness import BOX, CENTERS, blobs, curator_of, exact, loss, wit
 F = Fraction
 EDGES = (1, 5, 700, 860, 20_000, REACH, 2 * REACH)
 FARTHER_UNDER_LAW = {
-    "one edge": Farther(Nearest(CENTERS), (5,)),
-    "edges": Farther(Nearest(CENTERS), EDGES),
-    "one centre": Farther(Nearest(CENTERS[:1]), EDGES),
+    "one edge": RowsBeyond(Nearest(CENTERS), (5,)),
+    "edges": RowsBeyond(Nearest(CENTERS), EDGES),
+    "one centre": RowsBeyond(Nearest(CENTERS[:1]), EDGES),
 }
 coordinate = st.one_of(
     st.integers(-REACH, REACH), st.sampled_from([-REACH, 0, REACH, 500, -700, 3, 4, 5])
 )
 row = st.tuples(coordinate, coordinate)
-questions = pytest.mark.parametrize(
-    "question", FARTHER_UNDER_LAW.values(), ids=FARTHER_UNDER_LAW.keys()
-)
+queries = pytest.mark.parametrize("query", FARTHER_UNDER_LAW.values(), ids=FARTHER_UNDER_LAW.keys())
 
 
-def counts(question, rows):
-    return question.counts(exact(question, rows)).tolist()
+def counts(query, rows):
+    return query.counts(exact(query, rows)).tolist()
 
 
-def definition(question, rows):
+def definition(query, rows):
     """The number of rows beyond each edge, in Python integers."""
     nearest = [
-        min((x - a) ** 2 + (y - b) ** 2 for a, b in question.cells.centers.tolist())
-        for x, y in rows
+        min((x - a) ** 2 + (y - b) ** 2 for a, b in query.cells.centers.tolist()) for x, y in rows
     ]
-    return [sum(square > edge**2 for square in nearest) for edge in question.edges]
+    return [sum(square > edge**2 for square in nearest) for edge in query.edges]
 
 
-@questions
+@queries
 @given(rows=st.lists(row, max_size=8))
 @settings(max_examples=200, deadline=None)
-def test_counts_are_the_definition(question, rows):
-    assert counts(question, rows) == definition(question, rows)
+def test_counts_are_the_definition(query, rows):
+    assert counts(query, rows) == definition(query, rows)
 
 
 def test_a_row_at_the_edge_is_not_beyond_it():
-    question = Farther(Nearest(np.zeros((1, 2))), (4, 5, 6))
-    assert counts(question, [(3, 4)]) == [1, 0, 0]
-    assert counts(question, [(0, 5), (5, 1), (-6, 0)]) == [3, 2, 0]
+    query = RowsBeyond(Nearest(np.zeros((1, 2))), (4, 5, 6))
+    assert counts(query, [(3, 4)]) == [1, 0, 0]
+    assert counts(query, [(0, 5), (5, 1), (-6, 0)]) == [3, 2, 0]
 
 
-@questions
+@queries
 @given(rows=st.lists(row, max_size=6), group=st.lists(row, min_size=1, max_size=4))
 @settings(max_examples=200, deadline=None)
-def test_rows_move_all_counts_up_and_by_no_more_than_declared(question, rows, group):
-    before, after = counts(question, rows), counts(question, [*rows, *group])
+def test_rows_move_all_counts_up_and_by_no_more_than_declared(query, rows, group):
+    before, after = counts(query, rows), counts(query, [*rows, *group])
     moved = [a - b for b, a in zip(before, after, strict=True)]
     assert min(moved) >= 0
-    assert max(moved) <= len(group) * question.sensitivity()
+    assert max(moved) <= len(group) * query.sensitivity()
     assert all(a >= b for a, b in pairwise(moved))
 
 
-@questions
-def test_exhaustively_on_a_small_domain_and_reached(question):
+@queries
+def test_exhaustively_on_a_small_domain_and_reached(query):
     points = [(-REACH, -REACH), (0, 0), (1, -1), (3, 4), (500, -700), (REACH, REACH)]
     reached = set()
     for rows in product(points, repeat=2):
         for extra in points:
-            before, after = counts(question, rows), counts(question, [*rows, extra])
+            before, after = counts(query, rows), counts(query, [*rows, extra])
             moved = [a - b for b, a in zip(before, after, strict=True)]
             beyond = sum(moved)
             assert moved == [1] * beyond + [0] * (len(moved) - beyond)
             reached.add(max(moved))
-    assert reached == {0, question.sensitivity()}
+    assert reached == {0, query.sensitivity()}
 
 
 def test_the_longest_distance_is_the_last_edge():
-    question = Farther(Nearest(np.full((1, 2), REACH)), (LONGEST,))
-    assert counts(question, [(-REACH, -REACH)]) == [0]
+    query = RowsBeyond(Nearest(np.full((1, 2), REACH)), (LONGEST,))
+    assert counts(query, [(-REACH, -REACH)]) == [0]
     diagonal = isqrt(2 * (2 * REACH) ** 2)
-    question = Farther(Nearest(np.full((1, 2), REACH)), (diagonal, diagonal + 1))
-    assert counts(question, [(-REACH, -REACH)]) == [1, 0]
+    query = RowsBeyond(Nearest(np.full((1, 2), REACH)), (diagonal, diagonal + 1))
+    assert counts(query, [(-REACH, -REACH)]) == [1, 0]
 
 
 class Scripted:
@@ -108,7 +105,7 @@ class Scripted:
 
 
 def crossing(epsilon, threshold, size, *, most=1):
-    return Crossing("law", Share("pure", F(epsilon)), most, threshold, size)
+    return AboveThreshold("law", Share("pure", F(epsilon)), most, threshold, size)
 
 
 def test_the_search_is_the_definition():
@@ -178,18 +175,18 @@ def test_searches_end_as_often_as_their_chances_say():
 
 
 CELLS = Nearest(CENTERS)
-QUESTION = Farther(CELLS, (500, 8_000, 16_000, 20_000, 32_000))
+QUERY = RowsBeyond(CELLS, (500, 8_000, 16_000, 20_000, 32_000))
 
 
 def test_without_noise_the_index_is_exact():
     rows = blobs(300)
-    beyond = definition(QUESTION, BOX.to_lattice(rows).tolist())
+    beyond = definition(QUERY, BOX.to_lattice(rows).tolist())
     curator = without_noise(rows)
     share = curator.reserve("test", Caps(pure=F(1))).rest("pure").evenly(9)
     assert len(set(beyond)) > 3
     for part, threshold in zip(share, [-1, 0, *beyond, 10**6], strict=False):
         expected = [*(b <= threshold for b in beyond), True].index(True)
-        assert curator.first_below(QUESTION, threshold, share=part) == expected
+        assert curator.first_below(QUERY, threshold, share=part) == expected
 
 
 PAIRS = {
@@ -206,13 +203,13 @@ def test_every_index_replayed_on_a_neighbour_loses_no_more_than_was_charged(pair
     curators = [curator_of(rows) for rows in pair]
     for curator in curators:
         account = curator.reserve("test", Caps(pure=F(1)))
-        curator.first_below(QUESTION, threshold, share=account.rest("pure"))
+        curator.first_below(QUERY, threshold, share=account.rest("pure"))
         assert [e.share.amount for e in account.entries] == [1]
         assert account.spent("pure") == (1, 0)
     one, other = (c.transcript for c in curators)
-    assert one.questions == other.questions
+    assert one.queries == other.queries
     assert one.laws == other.laws
-    for released in range(len(QUESTION.edges) + 1):
+    for released in range(len(QUERY.edges) + 1):
         assert loss(one.laws[0], released, one.exact[0], other.exact[0]) <= 1
 
 
@@ -220,12 +217,12 @@ def test_every_index_replayed_on_a_neighbour_loses_no_more_than_was_charged(pair
 def test_a_group_loses_no_more_than_was_charged_and_nearly_as_much(most):
     rows = np.vstack([np.full((20, 2), [0.5, 0.0]), np.full((9, 2), [1.0, -3.0])])
     groups = np.append(np.arange(20), np.full(9, 99))
-    question = Farther(Nearest(np.zeros((1, 2))), (*range(1, 20), LONGEST))
+    query = RowsBeyond(Nearest(np.zeros((1, 2))), (*range(1, 20), LONGEST))
     exact_counts, laws = [], []
     for keep in (groups == groups, groups != 99):
         curator = curator_of(rows[keep], groups=groups[keep], max_rows_per_group=most)
         share = curator.reserve("test", Caps(pure=F(1))).rest("pure")
-        curator.first_below(question, 5 * most, share=share)
+        curator.first_below(query, 5 * most, share=share)
         exact_counts.append(curator.transcript.exact[0])
         laws.append(curator.transcript.laws[0])
     assert laws[0] == laws[1]
@@ -234,24 +231,24 @@ def test_a_group_loses_no_more_than_was_charged_and_nearly_as_much(most):
     assert F(999, 1000) < max(losses) <= 1
 
 
-class Thief(Farther):
-    """A question that could keep the rows it is shown."""
+class Thief(RowsBeyond):
+    """A query that could keep the rows it is shown."""
 
 
 def test_bad_searches_are_refused_before_the_charge():
     curator = curator_of(blobs(30))
     account = curator.reserve("test", Caps(pure=F(1), gaussian=(F(1), F(1, 100))))
     share, gdp = account.rest("pure"), account.rest("gdp")
-    narrow = Farther(Nearest(np.zeros((1, 1))), (5,))
+    narrow = RowsBeyond(Nearest(np.zeros((1, 1))), (5,))
     little = Caps(pure=F(1, 10**14))
 
-    def ask(question=QUESTION, threshold=3, share=share):
-        return curator.first_below(question, threshold, share=share)
+    def ask(query=QUERY, threshold=3, share=share):
+        return curator.first_below(query, threshold, share=share)
 
     bad = [
         (TypeError, "Thief", lambda: ask(Thief(CELLS, (1, 2)))),
         (TypeError, "Nearest", lambda: ask(CELLS)),
-        (TypeError, "str", lambda: ask(Farther("cells", (1, 2)))),
+        (TypeError, "str", lambda: ask(RowsBeyond("cells", (1, 2)))),
         (ValueError, "columns", lambda: ask(narrow)),
         (TypeError, "pure share", lambda: ask(share=gdp)),
         (TypeError, "share of an account", lambda: ask(share=1.0)),
@@ -271,17 +268,21 @@ def test_bad_searches_are_refused_before_the_charge():
 )
 def test_bad_edges_are_refused(edges):
     with pytest.raises(ValueError, match="ascending whole numbers"):
-        Farther(CELLS, edges)
+        RowsBeyond(CELLS, edges)
 
 
-def test_edges_of_any_whole_type_are_one_question():
-    assert Farther(CELLS, np.array([3, 9])) == Farther(CELLS, [3, 9]) == Farther(CELLS, (3, 9))
-    assert hash(Farther(CELLS, [3, 9])) == hash(Farther(CELLS, (3, 9)))
+def test_edges_of_any_whole_type_are_one_query():
+    assert (
+        RowsBeyond(CELLS, np.array([3, 9]))
+        == RowsBeyond(CELLS, [3, 9])
+        == RowsBeyond(CELLS, (3, 9))
+    )
+    assert hash(RowsBeyond(CELLS, [3, 9])) == hash(RowsBeyond(CELLS, (3, 9)))
 
 
 def test_thresholds_at_the_end_of_their_range_do_not_wrap():
     for curator in (curator_of(blobs(30)), without_noise(blobs(30))):
         account = curator.reserve("test", Caps(pure=F(1)))
         low, high = account.rest("pure").evenly(2)
-        assert curator.first_below(QUESTION, -MAX_THRESHOLD, share=low) == len(QUESTION.edges)
-        assert curator.first_below(QUESTION, MAX_THRESHOLD, share=high) == 0
+        assert curator.first_below(QUERY, -MAX_THRESHOLD, share=low) == len(QUERY.edges)
+        assert curator.first_below(QUERY, MAX_THRESHOLD, share=high) == 0

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sfumato._lattice.box import REACH, Box
 from sfumato._lattice.kernels import dispatch as kernels
-from sfumato.engines._file_engine import Fewest
+from sfumato.engines._file_engine import GroupSampler
 from sfumato.engines._groups import few_of_each, hashes_of
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import PartedRows
@@ -205,7 +205,7 @@ def test_few_groups_keep_what_they_keep_among_many():
 @pytest.mark.parametrize("ends", [[], [2**14], [7, 2**14 + 1, 39_999]], ids=str)
 def test_groups_that_lie_in_many_pieces_keep_the_same_rows(ends):
     pieces, codes = np.split(VALUES, ends), np.split(CODES, ends)
-    fewest = Fewest([len(piece) for piece in pieces], 2)
+    fewest = GroupSampler([len(piece) for piece in pieces], 2)
     for part in reversed(range(len(pieces))):
         fewest.look(part, BOX, [pieces[part]], codes[part])
     chosen = np.concatenate(fewest.chosen())

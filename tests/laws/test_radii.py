@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato._accounting.budget import Caps
-from sfumato._core.mechanisms import Cylinder, Lines
+from sfumato._core.mechanisms import Cylinder, PerCellNoise
 from sfumato._core.queries.counts import Nearest, Totals
 from sfumato._core.sampling.source import ReplayedNoise
 from sfumato._lattice.box import REACH
@@ -41,13 +41,13 @@ def shortened(row, center, radius):
 
 
 def test_each_cell_reaches_its_own_radius_and_no_row_more():
-    question = Totals(CELLS, RADII)
-    for cell, (radius, declared) in enumerate(zip(RADII, question.sensitivities(), strict=True)):
+    query = Totals(CELLS, RADII)
+    for cell, (radius, declared) in enumerate(zip(RADII, query.sensitivities(), strict=True)):
         inward = -1 if cell == 2 else 1
         center = CELLS.centers[cell]
         along = [center + inward * np.array([x, 0]) for x in (radius, radius + 1, 9_000)]
         diagonal = [center + inward * np.array([x, x]) for x in (radius, 3 * radius, 9_000)]
-        moved = [exact(question, [row])[cell] for row in (*along, *diagonal)]
+        moved = [exact(query, [row])[cell] for row in (*along, *diagonal)]
         assert [int(line[0]) for line in moved] == [1] * len(moved)
         squares = [sum(int(x) ** 2 for x in line[1:]) for line in moved]
         sums = [sum(abs(int(x)) for x in line[1:]) for line in moved]
@@ -84,7 +84,7 @@ def replayed(kind, pair, **settings):
     curators = [curator_of(rows, **settings, groups=labels) for rows, labels in pair]
     accounts = [ask(curator, kind)[0] for curator in curators]
     one, other = (c.transcript for c in curators)
-    assert one.questions == other.questions
+    assert one.queries == other.queries
     assert one.laws == other.laws
     steps = zip(one.laws, one.released, one.exact, other.exact, strict=True)
     charges = [e.share.amount for e in accounts[0].entries]
@@ -124,7 +124,11 @@ def test_a_group_in_several_cells_loses_no_more_than_was_charged(kind, most):
 
 
 def test_scales_are_in_proportion_to_the_radii():
-    for kind, mechanism in (("joint", Cylinder), ("laplace", Lines), ("gaussian", Lines)):
+    for kind, mechanism in (
+        ("joint", Cylinder),
+        ("laplace", PerCellNoise),
+        ("gaussian", PerCellNoise),
+    ):
         curator = curator_of(ROWS, groups=np.arange(60), max_rows_per_group=5)
         account, _ = ask(curator, kind)
         law, amount = curator.transcript.laws[0], account.entries[0].share.amount
@@ -157,7 +161,7 @@ def test_receipts_name_the_radii_and_the_law():
     laws = {"joint": "cylinder", "laplace": "laplace", "gaussian": "gaussian"}
     for kind, law in laws.items():
         account, _ = ask(curator_of(ROWS), kind)
-        assert "clipped at 0.0012 to 0.092 × the half width" in account.entries[0].question
+        assert "clipped at 0.0012 to 0.092 × the half width" in account.entries[0].query
         assert "of the widest cell" in account.entries[0].noise
         assert account.entries[0].law == law
 
@@ -183,7 +187,7 @@ def test_bad_radii_are_refused_before_the_charge(radii, message, joint):
     assert account.entries == ()
 
 
-def test_questions_with_equal_radii_are_equal():
+def test_queries_with_equal_radii_are_equal():
     assert Totals(CELLS, list(RADII)) == Totals(CELLS, np.array(RADII)) == Totals(CELLS, RADII)
     assert hash(Totals(CELLS, list(RADII))) == hash(Totals(CELLS, RADII))
     assert Totals(CELLS, RADII) != Totals(CELLS, (40, 3_000, 701))

@@ -23,7 +23,7 @@ NEIGHBOURS = {
 
 
 def check_replay(one, other, method, budget):
-    """Run on `one`, replay on `other`, and compare question by question."""
+    """Run on `one`, replay on `other`, and compare query by query."""
     account, centers = run(one, method, budget=budget)
     other.replay = one.transcript
     _, again = run(other, method, budget=budget)
@@ -33,9 +33,9 @@ def check_replay(one, other, method, budget):
 
 
 def check_transcripts(one, other, account):
-    """Compare two transcripts question by question; returns what was lost and what was charged."""
+    """Compare two transcripts query by query; returns what was lost and what was charged."""
     ours, theirs = one.transcript, other.transcript
-    assert ours.questions == theirs.questions
+    assert ours.queries == theirs.queries
     assert ours.laws == theirs.laws
     losses = [
         loss(*step) for step in zip(ours.laws, ours.released, ours.exact, theirs.exact, strict=True)

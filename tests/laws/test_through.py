@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps
-from sfumato._core.queries.counts import Counts, Nearest, Through, Totals
+from sfumato._core.queries.counts import Counts, Nearest, NearestInProjection, Totals
 from sfumato._core.queries.projection import Projection
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels import dispatch as kernels
@@ -24,7 +24,9 @@ rows_of_two = st.lists(st.tuples(coordinate, coordinate), max_size=10)
 
 
 def through(view):
-    return Through(view, Nearest(np.arange(3 * view.n_out).reshape(3, -1) * 4000 - 9000))
+    return NearestInProjection(
+        view, Nearest(np.arange(3 * view.n_out).reshape(3, -1) * 4000 - 9000)
+    )
 
 
 def slow_totals(cells, rows):
@@ -38,11 +40,11 @@ def slow_totals(cells, rows):
     return state
 
 
-def folded(question, parts, backend):
-    state = question.empty()
+def folded(query, parts, backend):
+    state = query.empty()
     with kernels.use(backend):
         for rows in parts:
-            question.add(np.array(rows, dtype=np.int16).reshape(-1, 2), state)
+            query.add(np.array(rows, dtype=np.int16).reshape(-1, 2), state)
     return state
 
 
@@ -112,7 +114,7 @@ def test_no_answer_loses_more_than_it_was_charged(view, pair):
         ours, charged = replayed(before, through(view))
         theirs, _ = replayed(after, through(view), ours)
         steps = zip(ours.laws, ours.released, ours.exact, theirs.exact, strict=True)
-        assert ours.questions == theirs.questions
+        assert ours.queries == theirs.queries
         assert ours.laws == theirs.laws
         for step, charge in zip(steps, charged, strict=True):
             assert loss(*step) <= charge
@@ -133,11 +135,11 @@ def test_a_corner_uses_up_every_charge(most):
             assert charge * F(99, 100) < loss(*step) <= charge
 
 
-def test_a_question_through_a_view_travels_whole():
+def test_a_query_through_a_view_travels_whole():
     again = pickle.loads(pickle.dumps(Totals(SLANT)))
     assert again == Totals(SLANT)
     assert hash(again) == hash(Totals(SLANT))
-    assert Totals(Through(VIEWS["column"], SLANT.cells)) != again
+    assert Totals(NearestInProjection(VIEWS["column"], SLANT.cells)) != again
 
 
 def test_bad_cells_are_refused_before_the_charge():
@@ -151,17 +153,29 @@ def test_bad_cells_are_refused_before_the_charge():
     class ThiefOfCells(Nearest):
         """Cells that could keep the rows they are shown."""
 
-    class Thief(Through):
+    class Thief(NearestInProjection):
         """Both."""
 
     wide = Projection(np.ones((1, 3), dtype=int), np.zeros(3, dtype=int))
     for kind, message, ask in [
-        (TypeError, "ThiefOfViews", lambda _: Through(ThiefOfViews(view.matrix, [0, 0]), cells)),
-        (TypeError, "ThiefOfCells", lambda _: Through(view, ThiefOfCells(cells.centers))),
+        (
+            TypeError,
+            "ThiefOfViews",
+            lambda _: NearestInProjection(ThiefOfViews(view.matrix, [0, 0]), cells),
+        ),
+        (
+            TypeError,
+            "ThiefOfCells",
+            lambda _: NearestInProjection(view, ThiefOfCells(cells.centers)),
+        ),
         (TypeError, "Thief", lambda s: curator.sums(Thief(view, cells), share=s)),
         (TypeError, "Thief", lambda s: curator.counts(Thief(view, cells), share=s)),
-        (ValueError, "projection shows", lambda _: Through(view, Nearest(np.zeros((1, 2))))),
-        (ValueError, "columns", lambda s: curator.sums(Through(wide, cells), share=s)),
+        (
+            ValueError,
+            "projection shows",
+            lambda _: NearestInProjection(view, Nearest(np.zeros((1, 2)))),
+        ),
+        (ValueError, "columns", lambda s: curator.sums(NearestInProjection(wide, cells), share=s)),
         (ValueError, "radius", lambda s: curator.sums(SLANT, share=s, radius=9)),
     ]:
         with pytest.raises(kind, match=message):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps, Share
 from sfumato._core.queries.privtree import Branches, Domain, cuts_below
-from sfumato._core.releases.privtree import DEEPEST, LOG_2, PER_PATH, Splits
+from sfumato._core.releases.privtree import DEEPEST, LOG_2, PER_PATH, PrivTreeSplits
 from sfumato._core.sampling.source import ReplayedNoise
 from sfumato._lattice.box import REACH
 from tests.laws.bits import DIGITS, log_chance
@@ -59,7 +59,7 @@ def losses(one, other, domain, epsilon, script=None):
     other.replay = one.transcript
     again, _ = grown(other, domain, epsilon)
     ours, theirs = one.transcript, other.transcript
-    assert ours.questions == theirs.questions
+    assert ours.queries == theirs.queries
     assert ours.laws == theirs.laws
     for field in ("lower", "upper", "depths"):
         np.testing.assert_array_equal(getattr(tree, field), getattr(again, field))
@@ -105,7 +105,7 @@ def chain(depth):
 @pytest.mark.parametrize("rows", [1, 3])
 def test_no_chain_loses_more_than_it_was_charged(epsilon, depth, rows):
     """Twins in a corner: as many as make the last splits as unlikely as they can be."""
-    decay = Splits.fitting(Share("pure", epsilon), rows).decay
+    decay = PrivTreeSplits.fitting(Share("pure", epsilon), rows).decay
     for twins in {0, 1, decay - 1, decay, (depth - 1) * decay, depth * decay + 1}:
         labels = np.arange(twins + rows).clip(max=twins)
         settings = {"max_rows_per_group": rows}
@@ -119,7 +119,7 @@ def test_no_chain_loses_more_than_it_was_charged(epsilon, depth, rows):
 def test_the_worst_tree_uses_the_charge_up():
     """No more noise than the guarantee needs: 0.2 % below the charge."""
     epsilon, depth = F(1, 100), 24
-    twins = (depth - 2) * Splits.fitting(Share("pure", epsilon), 1).decay
+    twins = (depth - 2) * PrivTreeSplits.fitting(Share("pure", epsilon), 1).decay
     pair = [curator_of([CORNER] * n, 4) for n in (twins + 1, twins)]
     lost, charged = losses(*pair, WIDE, epsilon, chain(depth))
     assert F(998, 1000) * charged[0] < lost[0] <= charged[0]
@@ -152,7 +152,7 @@ def path_losses(law, highest):
 
 @pytest.mark.parametrize("epsilon", [F(1, 2), F(1), F(3), F(8)])
 def test_the_worst_of_all_paths_loses_no_more_than_the_charge(epsilon):
-    law = Splits.fitting(Share("pure", epsilon), 1)
+    law = PrivTreeSplits.fitting(Share("pure", epsilon), 1)
     splits, ends = path_losses(law, (DEEPEST + 1) * law.decay + 1)
     charge = mpmath.mpf(epsilon.numerator) / epsilon.denominator
     assert charge / 2 < splits <= charge
@@ -223,11 +223,11 @@ def test_chances_are_those_of_discrete_laplace_noise(scale):
 @given(st.lists(points, max_size=9), points)
 def test_one_row_moves_one_count_by_one(rows, extra):
     corners = np.array([[2, 3]], dtype=np.int32), np.array([[8, 7]], dtype=np.int32)
-    question = Branches(np.array([[0, 0, -2]], dtype=np.int32), cuts_below(*corners, 3))
+    query = Branches(np.array([[0, 0, -2]], dtype=np.int32), cuts_below(*corners, 3))
     states = []
     for lattice in (rows, [*rows, extra]):
-        state = question.empty()
-        question.add(np.array(lattice, dtype=np.int16).reshape(-1, 2), state)
+        state = query.empty()
+        query.add(np.array(lattice, dtype=np.int16).reshape(-1, 2), state)
         states.append(state)
     moved = states[1] - states[0]
     assert moved.sum() == np.abs(moved).sum() == 1

@@ -30,8 +30,8 @@ LATTICE = BOX.to_lattice(ROWS)
 CAPS = Caps(pure=F(2), gaussian=(F(1), F(1, 100)))
 
 
-def questions(m):
-    """One question of each kind about m columns."""
+def queries(m):
+    """One query of each kind about m columns."""
     cells = Nearest(np.arange(3 * m).reshape(3, m) * 4000 - 9000)
     return [Counts(cells), Totals(cells), Totals(cells, 1234), Squares(m), Products(m)]
 
@@ -41,11 +41,11 @@ def questions(m):
 @settings(max_examples=20)
 def test_any_order_and_any_cut_give_the_same_integers(view, cuts, seed):
     shuffled = np.random.default_rng(seed).permutation(ROWS)
-    for question in questions(view.n_out):
-        expected = question.empty()
-        question.add(np.array([seen(view, r) for r in LATTICE], dtype=np.int16), expected)
+    for query in queries(view.n_out):
+        expected = query.empty()
+        query.add(np.array([seen(view, r) for r in LATTICE], dtype=np.int16), expected)
         parts = [
-            ViewedRows(ArrayRows(piece), BOX, view).fold(view.box(), question)
+            ViewedRows(ArrayRows(piece), BOX, view).fold(view.box(), query)
             for piece in pieces(shuffled, cuts)
         ]
         np.testing.assert_array_equal(sum(parts), expected)
@@ -85,11 +85,11 @@ def test_a_view_shares_the_ledger_the_noise_and_the_groups():
     assert view.box == Box((-REACH,) * 3, (REACH,) * 3)
     assert curator.box == BOX
     half, rest = account.rest("pure").evenly(2)
-    view.counts(questions(3)[0].cells, share=half)
+    view.counts(queries(3)[0].cells, share=half)
     assert account.entries[0].scale == 5
     assert account.rest("pure") == rest
     assert curator.transcript.exact[0].sum() == 35
-    assert curator.transcript.questions == [VIEWS["ball"], questions(3)[0]]
+    assert curator.transcript.queries == [VIEWS["ball"], queries(3)[0]]
 
 
 def test_noise_is_drawn_from_one_source_through_every_view():
@@ -108,9 +108,9 @@ def test_views_do_not_multiply_the_budget():
     share = one.reserve("all of it", Caps(pure=F(1))).rest("pure")
     with pytest.raises(Overspent):
         two.reserve("more", Caps(pure=F(1, 100)))
-    two.counts(questions(3)[0].cells, share=share)
+    two.counts(queries(3)[0].cells, share=share)
     with pytest.raises(Overspent):
-        one.counts(questions(3)[0].cells, share=share)
+        one.counts(queries(3)[0].cells, share=share)
 
 
 @pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, pickle.dumps])
@@ -119,7 +119,7 @@ def test_a_view_cannot_be_copied(how):
         how(curator_of(ROWS).view(VIEWS["box"]))
 
 
-def test_a_view_reads_nothing_and_its_questions_are_charged_first():
+def test_a_view_reads_nothing_and_its_queries_are_charged_first():
     rows = Diary()
     curator = Curator(rows, bounds=(0, 1), epsilon=4.0, delta=0.1)
     rows.account = curator.reserve("test", CAPS)
@@ -127,8 +127,8 @@ def test_a_view_reads_nothing_and_its_questions_are_charged_first():
     assert rows.read == []
     pure = rows.account.rest("pure").evenly(9)
     asks = [
-        lambda: view.counts(questions(3)[0].cells, share=pure[0]),
-        lambda: view.sums(questions(3)[0].cells, share=pure[1], joint=True),
+        lambda: view.counts(queries(3)[0].cells, share=pure[0]),
+        lambda: view.sums(queries(3)[0].cells, share=pure[1], joint=True),
         lambda: view.moments(Squares(3), share=pure[2]),
         lambda: view.moments(Products(3), share=rows.account.rest("gdp")),
     ]
@@ -175,7 +175,7 @@ def script(curator, account, view):
     """Ask everything through a view, and move on to a view chosen by a noisy answer."""
     seen = curator.view(view)
     m = view.n_out
-    cells = questions(m)[0].cells
+    cells = queries(m)[0].cells
     pure, gdp = account.rest("pure").evenly(8), account.rest("gdp").evenly(4)
     seen.counts(cells, share=pure[0])
     seen.sums(cells, share=pure[1], joint=True)
@@ -205,7 +205,7 @@ def losses(one, other, view):
     other.replay = one.transcript
     script(other, other.reserve("law", CAPS), view)
     ours, theirs = one.transcript, other.transcript
-    assert ours.questions == theirs.questions
+    assert ours.queries == theirs.queries
     assert ours.laws == theirs.laws
     lost = [
         loss(*step) for step in zip(ours.laws, ours.released, ours.exact, theirs.exact, strict=True)

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato._core.releases.histograms import Survey
+from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._core.sampling.source import ReplayedNoise
 from tests.laws.harness import Remembering, Transcript, loss
 
@@ -20,7 +20,7 @@ from tests.laws.harness import Remembering, Transcript, loss
 DOORS = ("sfumato._private_kmeans", "sfumato._private_bounds.estimate", "sfumato.cli._plan")
 
 
-class RememberingSurvey(Survey):
+class RememberingSurvey(HistogramCurator):
     """Keeps a transcript of the bounds that are bought; given one, it releases the same again."""
 
     _remember = Remembering._remember
@@ -30,9 +30,9 @@ class RememberingSurvey(Survey):
         self.transcript = Transcript()
         self.replay = replay
 
-    def histogram(self, ruler, **settings):
-        self.transcript.questions.append(ruler)
-        return super().histogram(ruler, **settings)
+    def histogram(self, binning, **settings):
+        self.transcript.queries.append(binning)
+        return super().histogram(binning, **settings)
 
     def _perturb(self, mechanism, exact):
         return self._remember(mechanism, exact, super()._perturb(mechanism, exact))
@@ -133,8 +133,8 @@ def plain(value):
 
 
 def check_alike(one, other):
-    """The same questions, with the same laws, and nothing has left beside what was released."""
-    assert one.all("questions") == other.all("questions")
+    """The same queries, with the same laws, and nothing has left beside what was released."""
+    assert one.all("queries") == other.all("queries")
     assert one.all("laws") == other.all("laws")
     assert one.left.keys() == other.left.keys()
     for name, value in one.left.items():

@@ -32,8 +32,8 @@ MUTANTS = {
     ),
     "histograms forget the group": Mutant(
         "_core/releases/histograms.py",
-        "question.sensitivity().times(self._rows_per_neighbour)",
-        "question.sensitivity()",
+        "query.sensitivity().times(self._rows_per_neighbour)",
+        "query.sensitivity()",
         f"{LAWS}::test_a_whole_group_loses_no_more_than_was_charged",
     ),
     "missing cells counted in the last bin": Mutant(
@@ -56,31 +56,31 @@ MUTANTS = {
         "        account.charge, kept = (lambda entries: range(0)), account.charge\n"
         "        counts, scale = _ask(survey, _slices(narrow, d, FINE), for_place)\n"
         "        account.charge = kept\n",
-        f"{LAWS}::test_every_question_is_charged_before_a_row_is_read",
+        f"{LAWS}::test_every_query_is_charged_before_a_row_is_read",
     ),
     "the second look spends what the first one has spent": Mutant(
         "_private_bounds/estimate.py",
-        'again = _ask(survey, HalfOctaves(d), account.rest("pure"))',
-        "again = _ask(survey, HalfOctaves(d), for_size)",
+        'again = _ask(survey, LogBins(d), account.rest("pure"))',
+        "again = _ask(survey, LogBins(d), for_size)",
         f"{LAWS}::test_no_answer_loses_more_than_it_was_charged",
     ),
     "every histogram spends the whole share": Mutant(
         "_private_bounds/estimate.py",
         'account.rest("pure").split(*_WEIGHTS)',
         '[account.rest("pure")] * 3',
-        f"{LAWS}::test_every_question_is_charged_before_a_row_is_read",
+        f"{LAWS}::test_every_query_is_charged_before_a_row_is_read",
     ),
     "exact counts, noise on the rest": Mutant(
         "_core/releases/histograms.py",
-        "            return self._perturb(part.mechanism, rows.fold(ruler, question))\n",
-        "            exact = rows.fold(ruler, question)\n"
+        "            return self._perturb(part.mechanism, rows.fold(binning, query))\n",
+        "            exact = rows.fold(binning, query)\n"
         "            return exact + (self._perturb(part.mechanism, 0 * exact) * (exact == 0))\n",
         f"{LAWS}::test_no_answer_loses_more_than_it_was_charged",
     ),
     "bounds chosen with the exact counts": Mutant(
         "_core/releases/histograms.py",
-        "            return self._perturb(part.mechanism, rows.fold(ruler, question))\n",
-        "            exact = rows.fold(ruler, question)\n"
+        "            return self._perturb(part.mechanism, rows.fold(binning, query))\n",
+        "            exact = rows.fold(binning, query)\n"
         "            return np.where(exact > 0, self._perturb(part.mechanism, exact), 0)\n",
         f"{LAWS}::test_no_answer_loses_more_than_it_was_charged",
     ),
@@ -88,13 +88,13 @@ MUTANTS = {
         "_core/releases/histograms.py",
         "        self._check(share)\n",
         "        share.kind\n",
-        f"{LAWS}::test_foreign_and_unfitting_rulers_are_refused_before_the_charge",
+        f"{LAWS}::test_foreign_and_unfitting_binnings_are_refused_before_the_charge",
     ),
-    "subclasses of rulers are let in": Mutant(
+    "subclasses of binnings are let in": Mutant(
         "_core/queries/histograms.py",
-        "    if type(ruler) not in RULERS:\n",
-        "    if not isinstance(ruler, RULERS):\n",
-        f"{LAWS}::test_foreign_and_unfitting_rulers_are_refused_before_the_charge",
+        "    if type(binning) not in BINNINGS:\n",
+        "    if not isinstance(binning, BINNINGS):\n",
+        f"{LAWS}::test_foreign_and_unfitting_binnings_are_refused_before_the_charge",
     ),
     "the method gets the whole budget as well": Mutant(
         "_private_kmeans.py",

@@ -1,4 +1,4 @@
-"""Bugs planted in the first questions, samplers and methods."""
+"""Bugs planted in the first queries, samplers and methods."""
 
 from tests.mutants.mutant import Mutant
 
@@ -88,19 +88,19 @@ MUTANTS = {
         "        result = read(self.__rows)\n",
         "        result = read(self.__rows)\n"
         "        positions = self.__ledger.charge(account, entries)\n",
-        f"{CURATOR}::test_every_question_is_charged_before_a_row_is_read",
+        f"{CURATOR}::test_every_query_is_charged_before_a_row_is_read",
     ),
-    "subclasses of questions are let in": Mutant(
+    "subclasses of queries are let in": Mutant(
         "_core/queries/counts.py",
         "type(cells) not in CELLS",
         "not isinstance(cells, CELLS)",
-        f"{CURATOR}::test_foreign_questions_are_refused_before_the_charge",
+        f"{CURATOR}::test_foreign_queries_are_refused_before_the_charge",
     ),
     "shares of any ledger are taken": Mutant(
         "_core/vault.py",
         "if share.account.ledger is not self.ledger:",
         "if share.account.ledger is None:",
-        f"{CURATOR}::test_bad_questions_are_refused_before_the_charge",
+        f"{CURATOR}::test_bad_queries_are_refused_before_the_charge",
     ),
     "every iteration spends the whole share": Mutant(
         "methods/_dplloyd.py",

@@ -138,8 +138,8 @@ MUTANTS = {
     ),
     "groups keep a row more": Mutant(
         "engines/_file_engine.py",
-        "fewest = Fewest([len(codes) for codes in self._groups], self._most)",
-        "fewest = Fewest([len(codes) for codes in self._groups], self._most + 1)",
+        "fewest = GroupSampler([len(codes) for codes in self._groups], self._most)",
+        "fewest = GroupSampler([len(codes) for codes in self._groups], self._most + 1)",
         GROUPS,
     ),
     "groups are numbered anew in each piece": Mutant(

@@ -184,8 +184,8 @@ MUTANTS = {
     ),
     "empty children are not released": Mutant(
         "_core/curator.py",
-        "        return _flat(self._release(question, part)[0])\n",
-        "        answer = _flat(self._release(question, part)[0])\n"
+        "        return _flat(self._release(query, part)[0])\n",
+        "        answer = _flat(self._release(query, part)[0])\n"
         "        return Answer(answer.values[answer.values > 0], answer.noise_std)\n",
         f"{CUBES}::test_every_child_is_released_empty_ones_too",
     ),

@@ -51,8 +51,8 @@ MUTANTS = {
     ),
     "searches forget the group": Mutant(
         "_core/releases/first_below.py",
-        "most = question.sensitivity() * self._rows_per_neighbour",
-        "most = question.sensitivity()",
+        "most = query.sensitivity() * self._rows_per_neighbour",
+        "most = query.sensitivity()",
         f"{FIRST}::test_a_group_loses_no_more_than_was_charged_and_nearly_as_much",
     ),
     "rows at an edge are beyond it": Mutant(
@@ -73,17 +73,17 @@ MUTANTS = {
         "np.cumsum(state)[:-1]",
         f"{FIRST}::test_counts_are_the_definition",
     ),
-    "foreign questions about distances are let in": Mutant(
+    "foreign queries about distances are let in": Mutant(
         "_core/queries/first_below.py",
-        "if type(question) is not Farther or type(question.cells) is not Nearest:",
-        "if not isinstance(question, Farther) or type(question.cells) is not Nearest:",
+        "if type(query) is not RowsBeyond or type(query.cells) is not Nearest:",
+        "if not isinstance(query, RowsBeyond) or type(query.cells) is not Nearest:",
         f"{FIRST}::test_bad_searches_are_refused_before_the_charge",
     ),
     "searches are read before they are charged": Mutant(
         "_core/releases/first_below.py",
         "        return self._pay([law.entry()], search)\n",
         "        return search(self._Vault__rows)\n",
-        "tests/laws/test_curator.py::test_every_question_is_charged_before_a_row_is_read",
+        "tests/laws/test_curator.py::test_every_query_is_charged_before_a_row_is_read",
     ),
     "every cell's rows are cut to the widest radius": Mutant(
         "_lattice/kernels/dispatch.py",
@@ -99,20 +99,20 @@ MUTANTS = {
     ),
     "lines forget the group": Mutant(
         "_core/releases/counts.py",
-        "[s.times(rows) for s in question.sensitivities()]",
-        "[s.times(1) for s in question.sensitivities()]",
+        "[s.times(rows) for s in query.sensitivities()]",
+        "[s.times(1) for s in query.sensitivities()]",
         f"{RADII}::test_a_group_in_several_cells_loses_no_more_than_was_charged",
     ),
     "cylinders forget the group": Mutant(
         "_core/releases/counts.py",
-        "Cylinder.fitting(share, question.radii, rows)",
-        "Cylinder.fitting(share, question.radii, 1)",
+        "Cylinder.fitting(share, query.radii, rows)",
+        "Cylinder.fitting(share, query.radii, 1)",
         f"{RADII}::test_a_group_in_several_cells_loses_no_more_than_was_charged",
     ),
     "cylinders for the narrowest cell": Mutant(
         "_core/releases/counts.py",
-        "Cylinder.fitting(share, question.radii, rows)",
-        "Cylinder.fitting(share, [min(question.radii)] * len(question.radii), rows)",
+        "Cylinder.fitting(share, query.radii, rows)",
+        "Cylinder.fitting(share, [min(query.radii)] * len(query.radii), rows)",
         f"{RADII}::test_a_row_loses_no_more_than_was_charged_and_all_of_it_where_it_is_cut",
     ),
     "L1 of a radius without the columns": Mutant(

@@ -16,7 +16,7 @@ from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Cost
 from sfumato._core.sampling.source import NoNoise, ReplayedNoise
 from sfumato._lattice.box import REACH
-from sfumato.methods import METHODS, NEEDS_DELTA, Outlook
+from sfumato.methods import METHODS, NEEDS_DELTA, PlannedTask
 from sfumato.methods._dplloyd import choose_noise, currency, lloyd_step, one_currency, weights
 from sfumato.methods.formulas import hybrid_threshold
 
@@ -40,7 +40,7 @@ def scene(d, k):
 
 
 def task_of(d, k, epsilon=1, delta=0):
-    return Outlook(k, d, Fraction(epsilon), Fraction(delta), N, N)
+    return PlannedTask(k, d, Fraction(epsilon), Fraction(delta), N, N)
 
 
 def opened(rows, noise=None):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato._core.mechanisms import Ball, Cylinder, Lines
+from sfumato._core.mechanisms import Ball, Cylinder, PerCellNoise
 from sfumato._core.sampling.source import ReplayedNoise, SecureNoise
 
 ALPHA = 1e-9
@@ -225,9 +225,9 @@ def test_stated_deviations(dim):
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 def test_lines_have_the_noise_of_their_scale(law):
     few = [Fraction(5), Fraction(900, 7), Fraction(5), Fraction(40_000)]
-    draws = Lines(law, tuple(few)).draw(ReplayedNoise(17), (4, 40_000))
+    draws = PerCellNoise(law, tuple(few)).draw(ReplayedNoise(17), (4, 40_000))
     for line, scale in zip(draws, few, strict=True):
-        alone = Lines(law, (scale,))
+        alone = PerCellNoise(law, (scale,))
         assert variance_fits(line, alone.std)
         for wrong in WRONG:
             assert not variance_fits(line, alone.std * wrong)

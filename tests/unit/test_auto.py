@@ -11,7 +11,7 @@ from sfumato import PrivateKMeans
 from sfumato._accounting.budget import Caps, Ledger
 from sfumato.methods._auto import Auto
 from sfumato.methods._auto import fallback as guard
-from sfumato.methods._auto.budget import Size, Wallet, high_route, middle_route, step_error
+from sfumato.methods._auto.budget import FitBudget, RowCount, high_route, middle_route, step_error
 from sfumato.methods._auto.predict import foresee
 from sfumato.methods._base import Task
 
@@ -33,9 +33,7 @@ def test_beside_gaussian_steps_pure_noise_is_set_aside_for_rows_tree_and_radii(d
 def test_beside_pure_steps_the_tree_is_larger(k, tree):
     rows = np.random.default_rng(0).normal(0.5, 0.1, (20_000, 40))
     model = PrivateKMeans(k, epsilon=10.0, bounds=(0, 1), n_rows=len(rows)).fit(rows)
-    paid = sum(
-        Fraction(line.cost) for line in model.receipt_.lines if "tree" in line.question.lower()
-    )
+    paid = sum(Fraction(line.cost) for line in model.receipt_.lines if "tree" in line.query.lower())
     assert float(paid) == pytest.approx(10 * tree)
 
 
@@ -45,7 +43,7 @@ GROUP = 5
 def wallet_of(task, n, caps=None):
     caps = caps or Auto().caps(task)
     account = Ledger(caps.epsilon, caps.delta).open("test", caps)
-    return Wallet(account, task, Size(float(n), 0.0))
+    return FitBudget(account, task, RowCount(float(n), 0.0))
 
 
 def in_groups(task, epsilon_times=1):

@@ -38,7 +38,7 @@ def run(method, *, delta=0, n_rows=900, rows=ROWS, k=4, noise=None, epsilon=1):
 
 
 def entries(account, words):
-    return [e for e in account.entries if words in e.question]
+    return [e for e in account.entries if words in e.query]
 
 
 # The five corrections: what was published is planted in tests/mutants/balcan.py.
@@ -133,8 +133,8 @@ def test_a_depth_has_its_part_of_epsilon_and_not_half_of_it(delta):
 def test_the_number_of_rows_is_declared_or_bought():
     declared, _ = run(Balcan())
     bought, _ = run(Balcan(), n_rows=None)
-    assert "cubes" in declared.entries[0].question
-    assert bought.entries[0].question == "number of rows"
+    assert "cubes" in declared.entries[0].query
+    assert bought.entries[0].query == "number of rows"
     assert bought.entries[0].share.amount == F(1, 50)
 
 
@@ -143,7 +143,7 @@ def test_what_partitions_leave_pays_for_the_averages():
     first, second = (entries(a, "counts and sums")[0].share.amount for a in (carried, kept))
     assert second == F(6, 25)
     assert first > second
-    assert kept.entries[-1].question == "counts of 4 nearest-centre cells"
+    assert kept.entries[-1].query == "counts of 4 nearest-centre cells"
     gaussian, _ = run(Balcan(), delta=F(1, 10**6))
     assert sum(e.share.amount for e in entries(gaussian, "swaps")) > F(1, 100)
 

@@ -14,8 +14,8 @@ import pytest
 import sfumato
 from sfumato import Box, Curator, Overspent, PrivateKMeans, TableFile, estimate_bounds
 from sfumato._accounting.budget import Caps, Ledger
-from sfumato._core.queries.histograms import MISSING, MOST_SLICES, HalfOctaves, Slices
-from sfumato._core.releases.histograms import Survey
+from sfumato._core.queries.histograms import MISSING, MOST_SLICES, EqualBins, LogBins
+from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._core.sampling.source import NoNoise, ReplayedNoise
 from sfumato._private_bounds.estimate import DEFAULT, SLICE, buy_bounds
 from sfumato.engines._memory import ArrayRows
@@ -31,7 +31,7 @@ def bought(column, *, epsilon=ONE, seed=5, noise=None):
     """Bounds of one column under noise that can be replayed."""
     rows = np.asarray(column, dtype=np.float64)
     rows = rows.reshape(-1, 1) if rows.ndim == 1 else rows
-    survey = Survey(rows, ledger=Ledger(epsilon), noise=noise or ReplayedNoise(seed))
+    survey = HistogramCurator(rows, ledger=Ledger(epsilon), noise=noise or ReplayedNoise(seed))
     result = buy_bounds(survey, epsilon)
     Box(result.lower, result.upper)
     return result
@@ -107,7 +107,7 @@ def test_where_nothing_stands_out_the_bounds_are_the_default(rows):
     result = bought(rows, epsilon=F(1, 10), noise=NoNoise())
     assert list(zip(result.lower, result.upper, strict=True)) == [DEFAULT] * 2
     assert "nothing stood out in columns 0, 1 (from 0): bounds (-1, 1)" in result.notes
-    assert [entry.question for entry in result.account.entries] == [
+    assert [entry.query for entry in result.account.entries] == [
         "histograms of columns by half octaves"
     ] * 2, "charged and asked all the same"
 
@@ -151,52 +151,52 @@ def test_mixed_columns_are_found_each_on_its_own_scale():
 
 @pytest.mark.parametrize("value", [1.0, 1.49, 1.5, 1.51, 2.0, 3.0, 99.0, 1e-307, MAX, 2.0**-1021])
 def test_half_octaves_are_the_definition(value):
-    ruler = HalfOctaves(2)
+    binning = LogBins(2)
     bins = np.empty((1, 2), dtype=np.int16)
-    ruler.write_lattice(np.array([[value, -value]]), bins)
+    binning.write_lattice(np.array([[value, -value]]), bins)
     place = int(bins[0, 0])
-    assert bins[0, 1] == 2 * ruler.zero - place
+    assert bins[0, 1] == 2 * binning.zero - place
     exponent = math.frexp(value)[1] - 1
     edges = [k * 2.0**e for e in (exponent - 1, exponent) for k in (1.0, 1.5)]
     low = max(edge for edge in edges if edge < value)
-    assert ruler.edges(place)[0] == low
-    assert ruler.edges(place - 1)[1] == low
-    assert value <= ruler.edges(place)[1] <= low * 1.5
-    assert ruler.edges(int(bins[0, 1])) == tuple(-edge for edge in reversed(ruler.edges(place)))
+    assert binning.edges(place)[0] == low
+    assert binning.edges(place - 1)[1] == low
+    assert value <= binning.edges(place)[1] <= low * 1.5
+    assert binning.edges(int(bins[0, 1])) == tuple(-edge for edge in reversed(binning.edges(place)))
 
 
 def test_half_octaves_have_a_bin_for_nothing_and_none_for_what_is_no_number():
-    ruler = HalfOctaves(1)
+    binning = LogBins(1)
     values = [0.0, -0.0, 5e-324, -(2.0**-1022), math.nan, math.inf, -math.inf, MAX, -MAX]
     bins = np.empty((len(values), 1), dtype=np.int16)
-    ruler.write_lattice(np.array(values).reshape(-1, 1), bins)
-    assert bins[:, 0].tolist() == [ruler.zero] * 4 + [MISSING] * 3 + [ruler.bins - 1, 0]
-    assert ruler.edges(ruler.zero) == (0, 0)
-    assert ruler.edges(0)[0] == -MAX
-    assert ruler.edges(ruler.bins - 1)[1] == MAX
-    edges = [ruler.edges(bin_) for bin_ in range(ruler.bins)]
+    binning.write_lattice(np.array(values).reshape(-1, 1), bins)
+    assert bins[:, 0].tolist() == [binning.zero] * 4 + [MISSING] * 3 + [binning.bins - 1, 0]
+    assert binning.edges(binning.zero) == (0, 0)
+    assert binning.edges(0)[0] == -MAX
+    assert binning.edges(binning.bins - 1)[1] == MAX
+    edges = [binning.edges(bin_) for bin_ in range(binning.bins)]
     assert all(one[1] <= other[0] for one, other in pairwise(edges))
 
 
 def test_slices_are_equal_and_closed_at_both_ends():
-    ruler = Slices((0.0, -4.0), (8.0, 0.0), 4)
+    binning = EqualBins((0.0, -4.0), (8.0, 0.0), 4)
     rows = np.array([[0, -4], [1.99, -3.01], [2, 0], [8, -0.0], [8.001, 0.001], [np.nan, -np.inf]])
     bins = np.empty(rows.shape, dtype=np.int16)
-    ruler.write_lattice(rows, bins)
+    binning.write_lattice(rows, bins)
     expected = [[0, 0], [0, 0], [1, 3], [3, 3], [MISSING, MISSING], [MISSING, MISSING]]
     assert bins.tolist() == expected
     whole = np.array([[7]], dtype=np.int64)
-    ruler = Slices((0.0,), (8.0,), 4)
-    ruler.write_lattice(whole, out := np.empty((1, 1), dtype=np.int16))
+    binning = EqualBins((0.0,), (8.0,), 4)
+    binning.write_lattice(whole, out := np.empty((1, 1), dtype=np.int16))
     assert out[0, 0] == 3
 
 
 def test_columns_without_a_range_are_not_looked_at():
-    ruler = Slices((None, -4.0), (None, 0.0), 4)
+    binning = EqualBins((None, -4.0), (None, 0.0), 4)
     bins = np.empty((2, 2), dtype=np.int16)
-    ruler.write_lattice(np.array([[1.0, -1.0], [np.nan, 1.0]]), bins)
+    binning.write_lattice(np.array([[1.0, -1.0], [np.nan, 1.0]]), bins)
     assert bins.tolist() == [[MISSING, 3], [MISSING, MISSING]]
-    assert ruler.n_looked_at == 1
+    assert binning.n_looked_at == 1
 
 
 @pytest.mark.parametrize(
@@ -214,12 +214,12 @@ def test_columns_without_a_range_are_not_looked_at():
 )
 def test_slices_of_nothing_are_refused(lower, upper, bins):
     with pytest.raises(ValueError):
-        Slices(lower, upper, bins)
+        EqualBins(lower, upper, bins)
 
 
-def test_a_ruler_leaves_no_lattice_behind():
+def test_a_binning_leaves_no_lattice_behind():
     rows = ArrayRows(np.ones((10, 1)))
-    buy_bounds(Survey(rows, ledger=Ledger(F(1))), F(1))
+    buy_bounds(HistogramCurator(rows, ledger=Ledger(F(1))), F(1))
     assert rows._lattices == {}
 
 
@@ -255,10 +255,10 @@ def test_the_receipt_shows_both_parts_and_their_exact_sum(delta):
     receipt, total = fitted.receipt_, F(7, 10)
     assert receipt.guarantee.amount == total
     assert float(receipt.guarantee.delta) == delta
-    paid = [F(line.cost) for line in receipt.lines if line.question.startswith("histograms")]
+    paid = [F(line.cost) for line in receipt.lines if line.query.startswith("histograms")]
     assert sum(paid) == total * SLICE
     assert len(paid) == 3
-    assert [line.question.split(" by ")[0] for line in receipt.lines[:3]] == [
+    assert [line.query.split(" by ")[0] for line in receipt.lines[:3]] == [
         "histograms of columns"
     ] * 3
     if not delta:

@@ -16,11 +16,11 @@ weights = st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=30)
 
 
 def entry(share):
-    return Entry("a question", share, "laplace", F(1), "± 1 rows", 0.0, share.amount)
+    return Entry("a query", share, "laplace", F(1), "± 1 rows", 0.0, share.amount)
 
 
 def charge(account, *amounts, kind="pure"):
-    """Charge an account at its own ledger for one question of several parts."""
+    """Charge an account at its own ledger for one query of several parts."""
     entries = [entry(Share(kind, amount, account=account)) for amount in amounts]
     return account.ledger.charge(account, entries)
 
@@ -64,7 +64,7 @@ def test_overspent_names_total_spent_asked_and_affordable():
     charge(account, F(3, 4))
     with pytest.raises(Overspent) as error:
         charge(account, F(1, 2))
-    for part in ("total 1", "spent 0.75", "asked 0.5", "largest affordable 0.25", "a question"):
+    for part in ("total 1", "spent 0.75", "asked 0.5", "largest affordable 0.25", "a query"):
         assert part in str(error.value)
 
 
@@ -85,7 +85,7 @@ def test_each_currency_has_its_own_cap():
     assert account.spent("gdp") == (mu2.amount, 0)
 
 
-def test_charges_of_one_question_are_all_or_none():
+def test_charges_of_one_query_are_all_or_none():
     account = Ledger(F(1)).open("fit", Caps(pure=F(1)))
     with pytest.raises(Overspent):
         charge(account, F(2, 3), F(2, 3))
@@ -103,7 +103,7 @@ def test_only_an_account_without_a_charge_is_taken_back():
 
 
 @pytest.mark.parametrize("amount", [F(0), F(-1)])
-def test_a_free_question_is_refused(amount):
+def test_a_free_query_is_refused(amount):
     account = Ledger(F(1)).open("fit", Caps(pure=F(1)))
     with pytest.raises(ValueError, match="above 0"):
         charge(account, amount)

@@ -197,7 +197,7 @@ def test_one_curator_keeps_one_budget_across_fits():
         model(epsilon=0.1).fit(curator)
 
 
-def test_a_fit_refused_before_its_first_question_costs_nothing():
+def test_a_fit_refused_before_its_first_query_costs_nothing():
     curator = Curator(X, bounds=(0, 1), epsilon=1.0)
     for settings in ({"epsilon": 1e-15}, {"n_clusters": 10**9}):
         with pytest.raises(ValueError, match=r"epsilon|clusters"):

@@ -20,7 +20,7 @@ from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import PartedRows, pieces_of
 from sfumato.engines.formats import _records as records
 from sfumato.engines.formats._records import spans_of
-from sfumato.engines.formats._storage import Stored, stored
+from sfumato.engines.formats._storage import StoredFile, stored
 from tests.unit.cuts import write_csv, write_parquet
 from tests.unit.rows import BOX, VALUES, Totals, fold
 
@@ -75,7 +75,7 @@ def test_gzipped_text_is_one_piece(tmp_path, out_of_core):
 def test_spans_begin_where_records_do_and_hold_every_byte(tmp_path, text, step, start, monkeypatch):
     monkeypatch.setattr(records, "_GRAIN", 1)
     (tmp_path / f"{len(text)}.csv").write_bytes(text)
-    spans = spans_of(Stored.at(str(tmp_path / f"{len(text)}.csv")), ",", start, step)
+    spans = spans_of(StoredFile.at(str(tmp_path / f"{len(text)}.csv")), ",", start, step)
     assert b"".join(text[a:b] for a, b in spans) == text[start:]
     for a, _ in spans[1:]:
         assert text[a - 1 : a] == b"\n"

@@ -13,8 +13,8 @@ from sfumato import PrivateKMeans
 from sfumato._accounting.budget import Account, Caps, Entry, Ledger, Overspent, Share
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Grid
-from sfumato._core.queries.histograms import HalfOctaves
-from sfumato._core.releases.histograms import Survey
+from sfumato._core.queries.histograms import LogBins
+from sfumato._core.releases.histograms import HistogramCurator
 from sfumato.methods import DPLloyd
 
 F = Fraction
@@ -29,7 +29,7 @@ def opened():
 
 
 def entry(share):
-    return Entry("a question", share, "laplace", F(1), "± 1 rows", 0.0, share.amount)
+    return Entry("a query", share, "laplace", F(1), "± 1 rows", 0.0, share.amount)
 
 
 class Unread:
@@ -89,11 +89,11 @@ def test_a_cancelled_account_buys_nothing():
 
 
 def test_a_cancelled_account_buys_no_bounds():
-    survey = Survey(ROWS, ledger=Ledger(F(1)))
+    survey = HistogramCurator(ROWS, ledger=Ledger(F(1)))
     account = survey.reserve("test", ONE)
     survey.ledger.cancel(account)
     with pytest.raises(ValueError, match="cancelled"):
-        survey.histogram(HalfOctaves(2), share=account.rest("pure"))
+        survey.histogram(LogBins(2), share=account.rest("pure"))
 
 
 def test_an_account_that_was_charged_is_not_taken_back():

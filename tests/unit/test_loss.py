@@ -12,13 +12,13 @@ from sfumato._core import mechanisms
 from sfumato._core.queries.cells import Sensitivity
 from sfumato._core.queries.choose import Cost
 from sfumato._core.queries.counts import Grid, Nearest
-from sfumato._core.queries.first_below import Farther
-from sfumato._core.queries.histograms import HalfOctaves
+from sfumato._core.queries.first_below import RowsBeyond
+from sfumato._core.queries.histograms import LogBins
 from sfumato._core.queries.max_cover import Grids
 from sfumato._core.queries.moments import Products, Squares
 from sfumato._core.queries.privtree import Domain
 from sfumato._core.releases import choose, first_below, max_cover, privtree
-from sfumato._core.releases.histograms import Survey
+from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._lattice.box import REACH
 
 F = Fraction
@@ -62,7 +62,7 @@ QUERIES = {
     "products, Gaussian": lambda c, s: c.moments(Products(2), share=s("gdp")),
     "choose": lambda c, s: c.choose(Cost(np.array([CENTERS, CENTERS + 1])), share=s("pure")),
     "search": lambda c, s: c.first_below(
-        Farther(nearest(), np.array([10, 50])), 3, share=s("pure")
+        RowsBeyond(nearest(), np.array([10, 50])), 3, share=s("pure")
     ),
     "tree": lambda c, s: c.grow(
         Domain((-REACH, -REACH), (REACH, REACH)), share=s("pure"), counts=s("pure")
@@ -109,11 +109,11 @@ PLANTED = {
     "counts": mechanisms.Laplace,
     "counts with Gaussian noise": mechanisms.Gaussian,
     "sums": mechanisms.Laplace,
-    "sums by radii": mechanisms.Lines,
+    "sums by radii": mechanisms.PerCellNoise,
     "joint in a cube": mechanisms.Cube,
     "joint in radii": mechanisms.Cylinder,
     "products": mechanisms.Ball,
-    "tree": privtree.Splits,
+    "tree": privtree.PrivTreeSplits,
 }
 
 
@@ -129,7 +129,7 @@ def test_a_wrong_scale_is_refused_and_nothing_is_charged_or_read(name, monkeypat
 
 @pytest.mark.parametrize(
     ("name", "law"),
-    [("choose", choose.Selection), ("search", first_below.Crossing)],
+    [("choose", choose.Selection), ("search", first_below.AboveThreshold)],
 )
 def test_a_wrong_scale_of_a_choice_is_refused(name, law, monkeypatch):
     right = law.scale.fget
@@ -153,10 +153,10 @@ def test_a_wrong_rate_of_a_cover_is_refused(monkeypatch):
 
 def test_a_wrong_scale_of_bounds_is_refused(monkeypatch):
     monkeypatch.setattr(mechanisms.Laplace, "fitting", halved(mechanisms.Laplace))
-    survey = Survey(Unread(), ledger=curator().ledger)
+    survey = HistogramCurator(Unread(), ledger=curator().ledger)
     account = survey.reserve("test", CAPS)
     with pytest.raises(RuntimeError, match="nothing was charged"):
-        survey.histogram(HalfOctaves(2), share=part(account, "pure"))
+        survey.histogram(LogBins(2), share=part(account, "pure"))
     assert account.entries == ()
 
 
@@ -167,7 +167,7 @@ def test_losses_are_those_of_the_definitions():
     assert mechanisms.Cube(F(REACH)).loss(4) == 4
     assert mechanisms.Ball(F(2)).loss(36) == 3
     assert mechanisms.Cylinder((F(10), F(20)), F(1)).loss((5, 40), 3) == 6
-    assert mechanisms.Lines("laplace", (F(3), F(1))).loss([most, Sensitivity(5, 25)]) == 5
+    assert mechanisms.PerCellNoise("laplace", (F(3), F(1))).loss([most, Sensitivity(5, 25)]) == 5
 
 
 @pytest.mark.parametrize("square", [F(2), F(1, 3), F(10**40 + 1, 7), F(16, 9)])

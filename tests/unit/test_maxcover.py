@@ -94,7 +94,7 @@ def test_only_the_noisy_number_of_rows_is_known(monkeypatch):
     rows = clumps(500)[0]
     account, _ = run(rows, MaxCover(), task_of(), ReplayedNoise(1))
     assert asked[0] != len(rows)
-    assert account.entries[0].question == "number of rows"
+    assert account.entries[0].query == "number of rows"
     run(rows, MaxCover(), task_of(n_rows=777), ReplayedNoise(1))
     assert asked[1:] == [777.0, 777.0]
 

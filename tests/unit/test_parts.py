@@ -22,7 +22,7 @@ from sfumato._lattice.box import Box
 from sfumato.engines import _partitions as parts
 from sfumato.engines import _rows as tasks
 from sfumato.engines._memory import ArrayRows
-from sfumato.engines._partitions import PartedRows, PartitionsMissing, Tally
+from sfumato.engines._partitions import PartedRows, PartitionsMissing, PartitionSum
 from sfumato.engines._progress import watch
 from sfumato.engines._rows import Fold, Partial, Pick, merge
 from sfumato.engines._threads import allowed_threads, as_done, one_blas_thread, share
@@ -101,7 +101,7 @@ def test_merging_adds_disjoint_sets_and_refuses_others():
     assert both.state.tolist() == [11, 22]
     with pytest.raises(ValueError, match=r"\[2\] would be counted twice"):
         merge(both, Partial((2, 3), state(0, 0)))
-    with pytest.raises(ValueError, match="unlike questions"):
+    with pytest.raises(ValueError, match="unlike queries"):
         merge(both, Partial((3,), state(0)))
 
 
@@ -110,7 +110,7 @@ def test_merging_adds_disjoint_sets_and_refuses_others():
 def test_merging_in_any_order_is_the_same_tally(order, groups, rng):
     partials = [Partial((i,), state(1 << i, 1)) for i in order]
     piles = [partials[i::groups] for i in range(groups)]
-    tally = Tally(6)
+    tally = PartitionSum(6)
     for pile in filter(None, piles):
         merged = pile[0]
         for other in pile[1:]:
@@ -121,28 +121,28 @@ def test_merging_in_any_order_is_the_same_tally(order, groups, rng):
 
 
 def test_a_tally_refuses_what_it_cannot_tell_apart():
-    tally = Tally(3)
+    tally = PartitionSum(3)
     tally.take(Partial((0,), state(1)))
     with pytest.raises(RuntimeError, match="together with others counted before"):
         tally.take(Partial((0, 1), state(5)))
     for wrong in ((3,), (-1,), (1, 1)):
         with pytest.raises(RuntimeError, match="not there, or one twice"):
             tally.take(Partial(wrong, state(5)))
-    with pytest.raises(RuntimeError, match="unlike questions"):
+    with pytest.raises(RuntimeError, match="unlike queries"):
         tally.take(Partial((1,), state(5, 5)))
 
 
-def test_a_tally_refuses_the_answer_to_another_question():
-    tally = Tally(1)
+def test_a_tally_refuses_the_answer_to_another_query():
+    tally = PartitionSum(1)
     tally.take(Partial((0,), state(1, 2)))
-    with pytest.raises(RuntimeError, match="another question"):
+    with pytest.raises(RuntimeError, match="another query"):
         tally.total(state(0))
-    assert Tally(0).total(state(0)).tolist() == [0]
+    assert PartitionSum(0).total(state(0)).tolist() == [0]
 
 
 def test_a_tally_leaves_the_states_it_was_given_alone():
     first = Partial((0,), state(1))
-    tally = Tally(2)
+    tally = PartitionSum(2)
     tally.take(first)
     tally.take(Partial((1,), state(2)))
     assert tally.total(state(0)).tolist() == [3]

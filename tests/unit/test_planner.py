@@ -13,7 +13,7 @@ from sfumato._core.curator import Curator
 from sfumato._planning import UNPREDICTED, plan
 from sfumato._private_kmeans import PrivateKMeans
 from sfumato.engines._memory import ArrayRows
-from sfumato.methods import METHODS, NEEDS_DELTA, DPLloyd, Outlook, Predicting
+from sfumato.methods import METHODS, NEEDS_DELTA, DPLloyd, PlannedTask, Predicting
 from sfumato.methods._dplloyd import noise_error
 
 close = pytest.approx
@@ -25,7 +25,7 @@ def row(planned, method):
 
 
 def outlook(n=10_000, d=2, k=4, epsilon=1, delta=0, declared=False):
-    return Outlook(k, d, Fraction(epsilon), Fraction(delta), n if declared else None, n)
+    return PlannedTask(k, d, Fraction(epsilon), Fraction(delta), n if declared else None, n)
 
 
 def outlook_of(method, *words, **settings):
@@ -147,7 +147,7 @@ def test_the_grid_is_the_one_that_is_laid(method, k):
     task = outlook(5000, k=k, declared=True)
     account = fit(method, task, np.zeros((10, 2)))
     cells = METHODS[method]().predict(task).note.split(" cells")[0].replace(",", "")
-    assert f"counts of a grid of {int(cells):,} cells" in account.entries[0].question
+    assert f"counts of a grid of {int(cells):,} cells" in account.entries[0].query
 
 
 @pytest.mark.parametrize(("n", "d"), [(600_000, 3), pytest.param(10**6, 4, marks=pytest.mark.long)])

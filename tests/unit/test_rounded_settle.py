@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato._accounting.budget import Share
-from sfumato._core.mechanisms import Ball, Cylinder, Lines
+from sfumato._core.mechanisms import Ball, Cylinder, PerCellNoise
 from sfumato._core.queries.counts import Sensitivity
 from sfumato._core.sampling import joint as rounded
 from sfumato._core.sampling import source as noise
@@ -205,7 +205,11 @@ def test_the_most_dimensions_can_be_drawn():
 
 def test_scales_for_lines_that_are_not_there_are_refused():
     two = (Fraction(1), Fraction(2))
-    for law in (Cylinder(two, Fraction(1)), Lines("laplace", two), Lines("gaussian", two)):
+    for law in (
+        Cylinder(two, Fraction(1)),
+        PerCellNoise("laplace", two),
+        PerCellNoise("gaussian", two),
+    ):
         law.check((2, 3))
         for shape in ((3, 3), (2,)):
             with pytest.raises(ValueError, match="one per line"):
@@ -213,7 +217,7 @@ def test_scales_for_lines_that_are_not_there_are_refused():
     with pytest.raises(ValueError, match="at least one"):
         noise.check_cylinder([], Fraction(1), 2)
     with pytest.raises(ValueError, match="positive"):
-        Lines("laplace", (Fraction(1), Fraction(0))).check((2, 3))
+        PerCellNoise("laplace", (Fraction(1), Fraction(0))).check((2, 3))
 
 
 def test_fitting_of_joint_noise():
@@ -222,11 +226,11 @@ def test_fitting_of_joint_noise():
     assert 18 <= odd**2 < 18 * (1 + Fraction(1, 2**60))
     assert Cylinder.fitting(PURE, [5, 7], 4) == Cylinder((Fraction(60), Fraction(84)), Fraction(12))
     each = [Sensitivity(4, 9), Sensitivity(6, 25)]
-    assert Lines.fitting(PURE, each) == Lines("laplace", (Fraction(12), Fraction(18)))
+    assert PerCellNoise.fitting(PURE, each) == PerCellNoise("laplace", (Fraction(12), Fraction(18)))
     gdp = Share("gdp", Fraction(1, 4))
-    assert Lines.fitting(gdp, each) == Lines("gaussian", (Fraction(6), Fraction(10)))
+    assert PerCellNoise.fitting(gdp, each) == PerCellNoise("gaussian", (Fraction(6), Fraction(10)))
     assert Cylinder.fitting(PURE, [5, 7], 4).scale == 84
-    assert Lines.fitting(PURE, each).scale == 18
+    assert PerCellNoise.fitting(PURE, each).scale == 18
 
 
 def test_slack_of_joint_noise_counts_every_block():
@@ -251,5 +255,5 @@ def test_slack_of_joint_noise_counts_every_block():
         assert stream.read < math.sqrt(noise.cylinder_slack(20, dim) * 2.0**129) * 1.4
     assert noise.ball_slack(1, 32_896) < noise.ball_slack(2, 32_896) < 2.0**-90
     assert noise.cylinder_slack(10_000, 1024) < 2.0**-75
-    two = Lines("laplace", (Fraction(1), Fraction(2)))
+    two = PerCellNoise("laplace", (Fraction(1), Fraction(2)))
     assert two.slack((2, 50)) == 2 * noise.laplace_slack(50)

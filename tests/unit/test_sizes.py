@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.signal import fftconvolve
 
-from sfumato._core.queries.histograms import HalfOctaves
+from sfumato._core.queries.histograms import LogBins
 from sfumato._private_bounds.log_histogram import reach, tail
 
-BINS = HalfOctaves(1)
+BINS = LogBins(1)
 ONES = BINS.zero + 2045
 """The bin of 1 < x ≤ 3/2."""
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sfumato._accounting.budget import Caps, Overspent, Share
 from sfumato._core.curator import Curator
 from sfumato._core.queries.privtree import Domain
-from sfumato._core.releases.privtree import DEEPEST, LOG_2, MOST_PASSES, PER_PATH, Splits
+from sfumato._core.releases.privtree import DEEPEST, LOG_2, MOST_PASSES, PER_PATH, PrivTreeSplits
 from sfumato._core.sampling.source import NoNoise, ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels import dispatch as kernels
@@ -90,7 +90,7 @@ def test_without_noise_it_is_the_definition(backend, boxes, data, d):
     ends = [sorted(data.draw(st.tuples(coordinates, coordinates))) for _ in range(d)]
     lower, upper = (list(side) for side in zip(*ends, strict=True))
     epsilon = F(data.draw(st.sampled_from([1, 3, 10])))
-    decay = Splits.fitting(Share("pure", epsilon), 1).decay
+    decay = PrivTreeSplits.fitting(Share("pure", epsilon), 1).decay
     with pytest.MonkeyPatch.context() as patch, kernels.use(backend):
         patch.setattr("sfumato._core.releases.privtree._BOXES", boxes)
         tree = grown(curator_of(np.array(rows, dtype=float)), Domain(lower, upper), epsilon)
@@ -262,7 +262,7 @@ def test_a_group_needs_the_noise_for_all_its_rows():
 def test_decay_halves_the_chance_of_one_level_more():
     for epsilon in (F(1, 1000), F(1, 7), F(1), F(20)):
         for rows in (1, 4):
-            law = Splits.fitting(Share("pure", epsilon), rows)
+            law = PrivTreeSplits.fitting(Share("pure", epsilon), rows)
             assert law.decay >= law.scale * LOG_2 > law.decay - 1
 
 
@@ -306,7 +306,7 @@ def test_bad_domains_are_refused(lower, upper):
 
 def test_a_split_is_as_likely_as_the_law_says():
     """40,000 bits each; false alarms below 1e-9 (6.2 deviations), a scale × 1.15 is noticed."""
-    n, law = 40_000, Splits(F(4), 3)
+    n, law = 40_000, PrivTreeSplits(F(4), 3)
     q = np.exp(-1 / 4)
     for biased, chance in ((-3, q**4 / (1 + q)), (0, q / (1 + q)), (5, 1 - q**5 / (1 + q))):
         seen = law.draw(ReplayedNoise(biased + 9), np.full(n, biased)).sum()

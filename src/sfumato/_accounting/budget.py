@@ -111,7 +111,7 @@ class Entry:
     `loss` is what the mechanism with this scale costs at most, in the currency of the share.
     """
 
-    question: str
+    query: str
     share: Share
     law: str
     scale: Fraction
@@ -122,7 +122,7 @@ class Entry:
 
 
 class Overspent(RuntimeError):  # noqa: N818  (the name users catch)
-    """A question, or a fit, asked for more privacy budget than is left."""
+    """A query, or a fit, asked for more privacy budget than is left."""
 
 
 class Account:
@@ -181,7 +181,7 @@ class Ledger:
     """The budget of one dataset. Grants accounts until its total is used up; refunds nothing.
 
     Guarantee: accounts compose by adding ε and adding δ. Inside an account pure ε adds, μ² adds,
-    and (ε, δ) adds, each under a cap fixed beforehand, whatever the order of the questions.
+    and (ε, δ) adds, each under a cap fixed beforehand, whatever the order of the queries.
     """
 
     __slots__ = ("_accounts", "_lock", "_total")
@@ -289,14 +289,14 @@ def _check_claims(account: Account, entries: Sequence[Entry]) -> None:
         if entry.share.account is not account:
             raise ValueError("the shares of one charge belong to the account that is charged")
         if entry.share.amount <= 0 or entry.share.delta < 0:
-            raise ValueError("a question needs a share above 0")
+            raise ValueError("a query needs a share above 0")
 
 
 def _check_cap(account: Account, kind: Kind, old: Sequence[Entry], new: Sequence[Entry]) -> None:
     cap, used, asked = account.caps.of(kind), _sum(old, kind), _sum(new, kind)
     if any(u + a > c for u, a, c in zip(used, asked, cap, strict=True)):
         unit = {"pure": "ε", "gdp": "μ²", "approximate": "(ε, δ)"}[kind]
-        what = ", ".join(entry.question for entry in new if entry.share.kind == kind)
+        what = ", ".join(entry.query for entry in new if entry.share.kind == kind)
         raise Overspent(_refusal(f"{account.purpose}: {what}", unit, cap, used, asked))
 
 

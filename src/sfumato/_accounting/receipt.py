@@ -1,4 +1,4 @@
-"""The receipt of a fit: what was asked, what each question cost, and what is promised."""
+"""The receipt of a fit: what was asked, what each query cost, and what is promised."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _UNITS = {"pure": "ε", "gdp": "μ²", "approximate": "ε"}
 
 @dataclass(frozen=True)
 class Line:
-    """One question: its exact cost, the law and exact scale of its noise in lattice units.
+    """One query: its exact cost, the law and exact scale of its noise in lattice units.
 
     `noise` is one standard deviation of that noise in the user's units.
     """
 
-    question: str
+    query: str
     kind: Kind
     cost: str
     delta: str
@@ -42,7 +42,7 @@ class Line:
     def of(cls, entry: Entry) -> Line:
         """Write down one entry of an account."""
         return cls(
-            question=entry.question,
+            query=entry.query,
             kind=entry.share.kind,
             cost=str(entry.share.amount),
             delta=str(entry.share.delta),
@@ -118,7 +118,7 @@ class Receipt:
         return {
             "method": self.method,
             "guarantee": promise,
-            "questions": [asdict(line) for line in self.lines],
+            "queries": [asdict(line) for line in self.lines],
             "rho_zcdp_cap": self.rho,
             "numerical_slack": self.slack,
             "finite_precision_delta": self.finite_precision_delta,
@@ -138,7 +138,7 @@ class Receipt:
         return cls(
             method=data["method"],
             guarantee=guarantee,
-            lines=tuple(Line(**line) for line in data["questions"]),
+            lines=tuple(Line(**line) for line in data["queries"]),
             slack=data["numerical_slack"],
             notes=tuple(data["notes"]),
             # Older files have another key, with a ρ of what one run was charged: it is not read.
@@ -166,7 +166,7 @@ def _render(receipt: Receipt, width: int = 100) -> str:
 
 
 def table_of(receipt: Receipt) -> Any:  # noqa: ANN401  (rich is imported only where it prints)
-    """The questions of a receipt as a rich table."""
+    """The queries of a receipt as a rich table."""
     from rich.table import Table
 
     table = Table(title=f"Receipt: {receipt.method}", title_justify="left")
@@ -177,7 +177,7 @@ def table_of(receipt: Receipt) -> Any:  # noqa: ANN401  (rich is imported only w
     for line, run in groupby(receipt.lines):
         cost, times = _cost(line.kind, line.cost, line.delta), len(list(run))
         repeated = f"{times} × {cost}" if times > 1 else cost
-        table.add_row(line.question, repeated, line.law, line.noise)
+        table.add_row(line.query, repeated, line.law, line.noise)
     table.add_section()
     for kind in _KINDS:
         amount, delta = receipt.spent(kind)

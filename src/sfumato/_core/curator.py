@@ -14,18 +14,18 @@ from sfumato._core.queries.choose import Score, check_score
 from sfumato._core.queries.counts import (
     Cells,
     Counts,
-    Each,
+    CountsBatch,
     Grid,
     Nearest,
-    Question,
-    Through,
+    NearestInProjection,
+    Query,
     Totals,
-    check_each,
-    check_question,
+    check_batch,
+    check_query,
 )
 from sfumato._core.releases import sample_aggregate as block_work
 from sfumato._core.releases.choose import Selection
-from sfumato._core.releases.counts import Part, counts_part, joint_part, sums_part
+from sfumato._core.releases.counts import Measurement, counts_part, joint_part, sums_part
 from sfumato._core.releases.first_below import Thresholds
 from sfumato._core.releases.max_cover import Covers
 from sfumato._core.releases.moments import Moments
@@ -39,12 +39,12 @@ __all__ = ["Answer", "CellTotals", "Curator", "Tree"]
 
 
 class Curator(Trees, Thresholds, Moments, Covers, Views):
-    """Answers questions about the rows of one dataset until its budget is used up.
+    """Answers queries about the rows of one dataset until its budget is used up.
 
     Parameters
     ----------
     X : array, data frame, path or rows of an engine
-        The dataset. It is not read before the first question is charged.
+        The dataset. It is not read before the first query is charged.
     bounds : pair (lower, upper)
         Public bounds, scalars or one value per column.
     epsilon, delta : float
@@ -59,8 +59,8 @@ class Curator(Trees, Thresholds, Moments, Covers, Views):
         The budget, in place of `epsilon` and `delta`.
 
     Guarantee: all answers together satisfy the (ε, δ) of the ledger for adding or removing one row,
-    or one group, however the questions were chosen: every answer is charged before a row is read,
-    its noise fits the proven sensitivity of its question, and its scale depends on public numbers.
+    or one group, however the queries were chosen: every answer is charged before a row is read,
+    its noise fits the proven sensitivity of its query, and its scale depends on public numbers.
 
     """
 
@@ -74,10 +74,10 @@ class Curator(Trees, Thresholds, Moments, Covers, Views):
         Sensitivity: see `Counts`.
         Guarantee: discrete Laplace noise for a pure share, rounded Gaussian noise for a gdp share.
         """
-        question = check_question(Counts(cells), self.box.n_features)
+        query = check_query(Counts(cells), self.box.n_features)
         self._check(share)
         part = counts_part(cells, share, self._rows_per_neighbour)
-        return _flat(self._release(question, part)[0])
+        return _flat(self._release(query, part)[0])
 
     def counts_of_each(self, cells: Sequence[Cells], *, share: Sequence[Share]) -> list[Answer]:
         """Release what `counts` would for each of these in turn, from one pass over the rows.
@@ -86,8 +86,8 @@ class Curator(Trees, Thresholds, Moments, Covers, Views):
         Guarantee: that of `counts` for each and its own share; their costs add.
         """
         if len(cells) != len(share):
-            raise ValueError(f"{len(share)} shares were given for {len(cells)} questions")
-        each = check_each(cells, self.box.n_features)
+            raise ValueError(f"{len(share)} shares were given for {len(cells)} queries")
+        each = check_batch(cells, self.box.n_features)
         self._check(*share)
         parts = [
             replace(counts_part(c, s, self._rows_per_neighbour), lines=lines)
@@ -97,7 +97,7 @@ class Curator(Trees, Thresholds, Moments, Covers, Views):
 
     def sums(
         self,
-        cells: Nearest | Grid | Through,
+        cells: Nearest | Grid | NearestInProjection,
         *,
         share: Share,
         counts: Share | None = None,
@@ -117,23 +117,23 @@ class Curator(Trees, Thresholds, Moments, Covers, Views):
         Guarantee: as `counts`, each part for its own share, with the scale of cell j fitted to R_j;
         cube noise and cylinder noise are ε-DP for their one share.
         """
-        question = Totals(cells, radius)
-        check_question(question, self.box.n_features)
+        query = Totals(cells, radius)
+        check_query(query, self.box.n_features)
         self._check(share, *([counts] if counts is not None else []))
         if joint:
-            return self._joint(question, share, counts)
-        parts = [sums_part(question, share, self._rows_per_neighbour, self.box)]
+            return self._joint(query, share, counts)
+        parts = [sums_part(query, share, self._rows_per_neighbour, self.box)]
         if counts is not None:
             parts.append(counts_part(cells, counts, self._rows_per_neighbour))
-        answers = self._release(question, *parts)
+        answers = self._release(query, *parts)
         return CellTotals(answers[0], _flat(answers[1]) if counts is not None else None)
 
-    def _joint(self, question: Totals, share: Share, counts: Share | None) -> CellTotals:
+    def _joint(self, query: Totals, share: Share, counts: Share | None) -> CellTotals:
         if share.kind != "pure" or counts is not None:
             raise ValueError("joint counts and sums take one pure share")
-        part, count_std = joint_part(question, share, self._rows_per_neighbour, self.box)
-        values = self._release(question, part)[0].values
-        rows = values[:, 0] / (REACH if question.radius is None else 1)
+        part, count_std = joint_part(query, share, self._rows_per_neighbour, self.box)
+        values = self._release(query, part)[0].values
+        rows = values[:, 0] / (REACH if query.radius is None else 1)
         return CellTotals(Answer(values[:, 1:], part.std), Answer(rows, count_std))
 
     def choose(
@@ -195,13 +195,13 @@ class Curator(Trees, Thresholds, Moments, Covers, Views):
         means = np.concatenate(noisy, axis=1).astype(np.float64) / blocks
         return Answer(means, max(p.std for p in parts) / blocks)
 
-    def _release(self, question: Question | Each, *parts: Part) -> list[Answer]:
+    def _release(self, query: Query | CountsBatch, *parts: Measurement) -> list[Answer]:
         """Fold the rows once and release every part with its own noise."""
         for part in parts:
             part.mechanism.check(part.shape)
 
         def read(rows: Rows) -> list[Ints]:
-            exact = rows.fold(self.box, question)
+            exact = rows.fold(self.box, query)
             lines = exact.reshape(len(exact), -1)
             return [self._perturb(p.mechanism, p.pick(lines)) for p in parts]
 

@@ -222,7 +222,7 @@ class Cube:
 
 
 @dataclass(frozen=True)
-class Lines:
+class PerCellNoise:
     """Noise on every integer on its own, with a scale for each line of an answer.
 
     Guarantee: with Laplace noise, ε-DP for an answer of which one neighbour moves the lines by at
@@ -234,7 +234,7 @@ class Lines:
     scales: tuple[Fraction, ...]
 
     @classmethod
-    def fitting(cls, share: Share, sensitivities: Sequence[Sensitivity]) -> Lines:
+    def fitting(cls, share: Share, sensitivities: Sequence[Sensitivity]) -> PerCellNoise:
         """Calibrate to a share, for neighbours that move one line j by sensitivities[j]."""
         scales = tuple(independent(share, one).scale for one in sensitivities)
         return cls("laplace" if share.kind == "pure" else "gaussian", scales)
@@ -284,7 +284,7 @@ class Lines:
         return found
 
 
-Mechanism = Laplace | Gaussian | Cube | Ball | Cylinder | Lines
+Mechanism = Laplace | Gaussian | Cube | Ball | Cylinder | PerCellNoise
 
 
 def independent(share: Share, sensitivity: Sensitivity) -> Laplace | Gaussian:

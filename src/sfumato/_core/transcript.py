@@ -18,19 +18,27 @@ from sfumato._accounting.budget import Share
 from sfumato._base.types import Floats, Ints
 from sfumato._core.answers import Answer, Picked, Tree
 from sfumato._core.curator import Curator
-from sfumato._core.mechanisms import Ball, Cube, Cylinder, Gaussian, Laplace, Lines, Mechanism
+from sfumato._core.mechanisms import (
+    Ball,
+    Cube,
+    Cylinder,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    PerCellNoise,
+)
 from sfumato._core.queries.choose import Score
-from sfumato._core.queries.counts import Each, Question
-from sfumato._core.queries.first_below import Farther
+from sfumato._core.queries.counts import CountsBatch, Query
+from sfumato._core.queries.first_below import RowsBeyond
 from sfumato._core.queries.max_cover import Grids
 from sfumato._core.queries.moments import Moment
 from sfumato._core.queries.privtree import Domain
 from sfumato._core.queries.projection import Projection
 from sfumato._core.releases.choose import Selection
-from sfumato._core.releases.counts import Part
-from sfumato._core.releases.first_below import Crossing
+from sfumato._core.releases.counts import Measurement
+from sfumato._core.releases.first_below import AboveThreshold
 from sfumato._core.releases.max_cover import Covering
-from sfumato._core.releases.privtree import Splits
+from sfumato._core.releases.privtree import PrivTreeSplits
 from sfumato._core.sampling.choice import Law, log_probabilities
 
 
@@ -38,7 +46,7 @@ from sfumato._core.sampling.choice import Law, log_probabilities
 class Transcript:
     """Everything a curator was asked and answered, one step for each charge."""
 
-    questions: list[Any] = field(default_factory=list)
+    queries: list[Any] = field(default_factory=list)
     laws: list[Any] = field(default_factory=list)
     exact: list[Any] = field(default_factory=list)
     released: list[Any] = field(default_factory=list)
@@ -57,45 +65,45 @@ class Remembering(Curator):
         """What was asked and answered so far, in all views together."""
         return Transcript()
 
-    def _release(self, question: Question | Each, *parts: Part) -> list[Answer]:
-        self.transcript.questions.append(question)
-        return super()._release(question, *parts)
+    def _release(self, query: Query | CountsBatch, *parts: Measurement) -> list[Answer]:
+        self.transcript.queries.append(query)
+        return super()._release(query, *parts)
 
     def choose(
         self, score: Score, *, share: Share, picks: int = 1, law: Law = "exponential"
     ) -> list[int]:
         """As `Curator.choose`."""
-        self.transcript.questions.append(score)
+        self.transcript.queries.append(score)
         return super().choose(score, share=share, picks=picks, law=law)
 
     def block_means(self, k: int, *, blocks: int, share: Share, key: int) -> Answer:
         """As `Curator.block_means`."""
-        self.transcript.questions.append(("blocks", k, blocks, key))
+        self.transcript.queries.append(("blocks", k, blocks, key))
         return super().block_means(k, blocks=blocks, share=share, key=key)
 
     def view(self, projection: Projection) -> Self:
         """As `Curator.view`; a view writes into the same transcript."""
-        self.transcript.questions.append(projection)
+        self.transcript.queries.append(projection)
         return super().view(projection)
 
     def moments(self, moment: Moment, *, share: Share) -> Answer:
         """As `Curator.moments`."""
-        self.transcript.questions.append(moment)
+        self.transcript.queries.append(moment)
         return super().moments(moment, share=share)
 
-    def first_below(self, counts: Farther, threshold: int, *, share: Share) -> int:
+    def first_below(self, counts: RowsBeyond, threshold: int, *, share: Share) -> int:
         """As `Curator.first_below`."""
-        self.transcript.questions.append((counts, threshold))
+        self.transcript.queries.append((counts, threshold))
         return super().first_below(counts, threshold, share=share)
 
     def cover(self, grids: Grids, *, share: Share, picks: int) -> list[Picked]:
         """As `Curator.cover`."""
-        self.transcript.questions.append((grids, picks))
+        self.transcript.queries.append((grids, picks))
         return super().cover(grids, share=share, picks=picks)
 
     def grow(self, domain: Domain, *, share: Share, counts: Share, max_leaves: int = 2**17) -> Tree:
         """As `Curator.grow`."""
-        self.transcript.questions.append((domain, max_leaves))
+        self.transcript.queries.append((domain, max_leaves))
         return super().grow(domain, share=share, counts=counts, max_leaves=max_leaves)
 
     def _draw(self, law: Any, exact: Any) -> Any:  # noqa: ANN401
@@ -106,7 +114,7 @@ class Remembering(Curator):
             kept = (exact.score(point), exact.classes(), exact.net.size)
             self.transcript.exact[-1].append(kept)
             return point
-        if isinstance(law, Splits):
+        if isinstance(law, PrivTreeSplits):
             bits = self._one_of_many(law, released)
             self.transcript.exact[-1].append(exact)
             return bits
@@ -161,8 +169,8 @@ def _line_loss(law: Any, number: int, line: list[int]) -> Fraction:  # noqa: ANN
         return _length(line) / law.scale
     if isinstance(law, Cylinder):
         return max(line[0] / law.height, _length(line[1:]) / law.scales[number])
-    name = law.law if isinstance(law, Lines) else type(law).__name__.lower()
-    scale = law.scales[number] if isinstance(law, Lines) else law.scale
+    name = law.law if isinstance(law, PerCellNoise) else type(law).__name__.lower()
+    scale = law.scales[number] if isinstance(law, PerCellNoise) else law.scale
     if name == Laplace.__name__.lower():
         return Fraction(sum(line)) / scale
     if name == Gaussian.__name__.lower():
@@ -226,7 +234,7 @@ def log_split(scale: Fraction, biased: int, split: bool) -> Any:  # noqa: ANN401
         return mpmath.log(q**t / (1 + q) if t >= 1 else 1 - q ** (1 - t) / (1 + q))
 
 
-def bits_loss(law: Splits, released: Any, one: Any, other: Any) -> Fraction:  # noqa: ANN401
+def bits_loss(law: PrivTreeSplits, released: Any, one: Any, other: Any) -> Fraction:  # noqa: ANN401
     """How much more likely one dataset makes all these bits than the other, to forty digits."""
     with mpmath.workdps(_BITS):
         total = mpmath.mpf(0)
@@ -283,7 +291,7 @@ def _log_below(a: Ints, scale: float) -> Floats:
     return below
 
 
-def crossing_loss(law: Crossing, released: int, one: Any, other: Any) -> Fraction:  # noqa: ANN401
+def crossing_loss(law: AboveThreshold, released: int, one: Any, other: Any) -> Fraction:  # noqa: ANN401
     """How much more likely one dataset makes the released index than the other, to nine digits."""
     here, there = (
         log_crossing(law.scale, law.threshold, counts, released) for counts in (one, other)
@@ -291,5 +299,9 @@ def crossing_loss(law: Crossing, released: int, one: Any, other: Any) -> Fractio
     return Fraction(max(0.0, abs(here - there) - 1e-9))
 
 
-CHOSEN: dict[type, Any] = {Crossing: crossing_loss, Splits: bits_loss, Covering: cover_loss}
+CHOSEN: dict[type, Any] = {
+    AboveThreshold: crossing_loss,
+    PrivTreeSplits: bits_loss,
+    Covering: cover_loss,
+}
 """What is lost by answers that are chosen, not perturbed, and are more than one pick."""

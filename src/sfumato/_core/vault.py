@@ -101,13 +101,13 @@ class Vault:
         for share in shares:
             # A subclass could show one amount to the noise and another to the ledger.
             if type(share) is not Share or share.account is None:
-                raise TypeError("a question is paid with a share of an account of this curator")
+                raise TypeError("a query is paid with a share of an account of this curator")
             if share.account.ledger is not self.ledger:
                 raise ValueError("this share belongs to the ledger of another dataset")
             if share.account is not shares[0].account:
-                raise ValueError("the shares of one question come from one account")
+                raise ValueError("the shares of one query come from one account")
             if share.amount <= 0:
-                raise ValueError("a question needs a share above 0")
+                raise ValueError("a query needs a share above 0")
 
     def _pay(self, entries: list[Entry], read: Callable[[Rows], _Result]) -> _Result:
         """Charge, read, record: the only way to the rows.
@@ -118,12 +118,12 @@ class Vault:
         for entry in entries:
             if entry.loss > entry.share.amount:
                 raise RuntimeError(
-                    f"{entry.question}: the noise is too small for the budget that was set aside "
+                    f"{entry.query}: the noise is too small for the budget that was set aside "
                     "for it. This is a bug in sfumato; nothing was charged and no row was read"
                 )
         account = entries[0].share.account
         if account is None:
-            raise TypeError("a question is paid with a share of an account")
+            raise TypeError("a query is paid with a share of an account")
         positions = self.__ledger.charge(account, entries)
         result = read(self.__rows)
         self.__ledger.record(account, positions)

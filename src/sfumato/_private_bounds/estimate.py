@@ -12,9 +12,9 @@ from sfumato._accounting.budget import Account, Caps, Ledger, Share
 from sfumato._base.types import Floats
 from sfumato._base.validation import check_epsilon
 from sfumato._core.curator import Curator
-from sfumato._core.queries.histograms import HalfOctaves, Ruler, Slices
-from sfumato._core.releases.histograms import Survey
-from sfumato._private_bounds.log_histogram import Reach, reach
+from sfumato._core.queries.histograms import Binning, EqualBins, LogBins
+from sfumato._core.releases.histograms import HistogramCurator
+from sfumato._private_bounds.log_histogram import ColumnSupport, reach
 from sfumato._private_bounds.trim import Span, locate, trim
 
 SLICE = Fraction(1, 4)
@@ -74,14 +74,14 @@ def estimate_bounds(
     if isinstance(X, Curator):
         raise TypeError("a Curator has its bounds already: pass the rows themselves")
     amount = check_epsilon(epsilon)
-    survey = Survey(
+    survey = HistogramCurator(
         X, ledger=ledger or Ledger(amount), groups=groups, max_rows_per_group=max_rows_per_group
     )
     bought = buy_bounds(survey, amount)
     return np.array(bought.lower), np.array(bought.upper)
 
 
-def buy_bounds(survey: Survey, epsilon: Fraction) -> Bought:
+def buy_bounds(survey: HistogramCurator, epsilon: Fraction) -> Bought:
     """Ask for the sizes in every column; where all is of one size, also where its rows lie."""
     account = survey.reserve("private bounds", Caps(pure=epsilon))
     try:
@@ -90,16 +90,16 @@ def buy_bounds(survey: Survey, epsilon: Fraction) -> Bought:
         survey.ledger.cancel(account)
 
 
-def _buy(survey: Survey, account: Account) -> Bought:
+def _buy(survey: HistogramCurator, account: Account) -> Bought:
     d = survey.n_features
     for_size, for_place, for_ends = account.rest("pure").split(*_WEIGHTS)
     # Later ranges may be of fewer columns, which needs less noise.
     everywhere = dict.fromkeys(range(d), Span(*DEFAULT, 1.0, DEFAULT))
-    survey.check(HalfOctaves(d), for_size)
+    survey.check(LogBins(d), for_size)
     survey.check(_slices(everywhere, d, FINE), for_place)
     survey.check(_slices(everywhere, d, COARSE), for_ends)
 
-    sizes = _ask(survey, HalfOctaves(d), for_size)
+    sizes = _ask(survey, LogBins(d), for_size)
     reaches = _reaches(*sizes)
     narrow = {i: found.span() for i, found in enumerate(reaches) if found and found.is_narrow}
     sliced: dict[int, tuple[float, float]] = {}
@@ -110,7 +110,7 @@ def _buy(survey: Survey, account: Account) -> Bought:
         sliced = {i: trim(span, counts[i], scale) for i, span in narrow.items()}
     else:
         # Nothing to be sliced: what is left buys a second look.
-        again = _ask(survey, HalfOctaves(d), account.rest("pure"))
+        again = _ask(survey, LogBins(d), account.rest("pure"))
         reaches = _reaches(*_together(sizes, again))
     pairs = [
         sliced.get(i) or (found.ends() if found else DEFAULT) for i, found in enumerate(reaches)
@@ -119,28 +119,28 @@ def _buy(survey: Survey, account: Account) -> Bought:
     return Bought(lower, upper, account, _notes(account, [i for i in range(d) if not reaches[i]]))
 
 
-def _reaches(counts: Floats, scale: float) -> list[Reach | None]:
+def _reaches(counts: Floats, scale: float) -> list[ColumnSupport | None]:
     return [reach(column, scale, len(counts)) for column in counts]
 
 
 def _together(one: Noisy, other: Noisy) -> Noisy:
-    """Two answers to one question as one of less noise."""
+    """Two answers to one query as one of less noise."""
     weights = np.array([scale**-2 for _, scale in (one, other)])
     counts = np.average([one[0], other[0]], axis=0, weights=weights)
     return counts, float(weights.sum() ** -0.5)
 
 
-def _ask(survey: Survey, ruler: Ruler, share: Share) -> Noisy:
+def _ask(survey: HistogramCurator, binning: Binning, share: Share) -> Noisy:
     """Noisy counts and the scale of their noise, which is never taken for nothing at all."""
-    answer = survey.histogram(ruler, share=share)
+    answer = survey.histogram(binning, share=share)
     return answer.values, max(answer.noise_std / 2**0.5, 1e-9)
 
 
-def _slices(spans: dict[int, Span], columns: int, bins: int) -> Slices:
+def _slices(spans: dict[int, Span], columns: int, bins: int) -> EqualBins:
     """Slices of the columns that have a span."""
     there = [spans.get(i) for i in range(columns)]
     lower = tuple(span.lower if span else None for span in there)
-    return Slices(lower, tuple(span.upper if span else None for span in there), bins)
+    return EqualBins(lower, tuple(span.upper if span else None for span in there), bins)
 
 
 def _notes(account: Account, empty: list[int]) -> tuple[str, ...]:

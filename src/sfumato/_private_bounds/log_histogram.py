@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Floats, Ints
-from sfumato._core.queries.histograms import HalfOctaves
+from sfumato._core.queries.histograms import LogBins
 from sfumato._private_bounds.trim import Span, cautious, legal, with_tails
 
 _CUT = 0.003
@@ -36,11 +36,11 @@ _NARROW = 5
 _NOTHING = 64
 """Half octaves below the largest size: what is smaller is no more than 0."""
 
-_BINS = HalfOctaves(1)
+_BINS = LogBins(1)
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
+class ColumnSupport:
     """The half octaves of a column in which rows were found.
 
     What stands out by itself lies from `first` to `last`; others have joined it, from `lowest` to
@@ -109,7 +109,7 @@ class Reach:
         return _BINS.edges(high)[1] / 2 - _BINS.edges(low)[0] / 2
 
 
-def reach(counts: Floats, scale: float, columns: int) -> Reach | None:
+def reach(counts: Floats, scale: float, columns: int) -> ColumnSupport | None:
     """Find the half octaves that stand out of noise of this scale, and those beside them."""
     for level in _LEVELS:
         windows = _standing_out(counts, scale, level / columns)
@@ -121,7 +121,9 @@ def reach(counts: Floats, scale: float, columns: int) -> Reach | None:
                 _farthest(counts, scale, start, step) for start, step in ((first, -1), (last, 1))
             )
             only_zeros = lowest == highest == _BINS.zero
-            return None if only_zeros else Reach(counts, scale, first, last, lowest, highest)
+            return (
+                None if only_zeros else ColumnSupport(counts, scale, first, last, lowest, highest)
+            )
     return None
 
 

@@ -63,7 +63,7 @@ class Lifted(NamedTuple):
 
 
 def lift(points: Floats) -> Lifted:
-    """Prepare points for many questions about their distances."""
+    """Prepare points for many queries about their distances."""
     ones = np.ones((len(points), 1))
     return Lifted(np.hstack([points, ones]), np.square(points).sum(axis=1))
 

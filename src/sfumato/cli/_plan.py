@@ -13,7 +13,7 @@ from sfumato._accounting.budget import Ledger
 from sfumato._accounting.receipt import Receipt
 from sfumato._base.files import write_whole
 from sfumato._base.validation import check_epsilon, check_whole
-from sfumato._core.releases.histograms import Survey
+from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._planning import plan, sentences_of, table_of
 from sfumato._private_bounds.estimate import Bought, buy_bounds
 from sfumato.cli._app import passes, print_json
@@ -100,7 +100,9 @@ def run_private_bounds(request: Request, *, as_json: bool) -> None:
     layout = layout_of(file, groups=request.groups)
     if request.refuse:
         check_rows(layout)
-    survey = Survey(file, ledger=Ledger(epsilon), groups=request.groups, max_rows_per_group=most)
+    survey = HistogramCurator(
+        file, ledger=Ledger(epsilon), groups=request.groups, max_rows_per_group=most
+    )
     with passes(f"reading {request.data.name}"):
         bought = buy_bounds(survey, epsilon)
     pairs = [list(pair) for pair in zip(bought.lower, bought.upper, strict=True)]

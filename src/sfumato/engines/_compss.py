@@ -28,9 +28,9 @@ _ARITY = 8
 
 
 @task(returns=1)  # type: ignore[misc, untyped-decorator, unused-ignore]
-def run_over(question: Fold | Pick, part: int, piece: Piece, chosen: Mask | None) -> Any:  # noqa: ANN401
-    """Read a piece of a file and run a question on it. Runs on a worker."""
-    return question.over(part, piece.blocks(), chosen=chosen)
+def run_over(query: Fold | Pick, part: int, piece: Piece, chosen: Mask | None) -> Any:  # noqa: ANN401
+    """Read a piece of a file and run a query on it. Runs on a worker."""
+    return query.over(part, piece.blocks(), chosen=chosen)
 
 
 @task(returns=1)  # type: ignore[misc, untyped-decorator, unused-ignore]

@@ -46,7 +46,7 @@ _SETTINGS = {
     # Pages about the cluster would be open to every user of the machine.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
-    # A new connection for each question, with keys of its own, would take as long as the answer.
+    # A new connection for each query, with keys of its own, would take as long as the answer.
     "distributed.scheduler.reuse-broadcast-comm": True,
     # What is measured for those pages takes a tenth of a processor, and a pass is short.
     "distributed.worker.profile.enabled": False,
@@ -168,7 +168,7 @@ class DaskEngine:
     def run(self, task: Task) -> Iterator[Partial | Picked]:
         """Yield what the task returns for every partition, as it comes."""
         if isinstance(task, Fold) and not isinstance(task.scale, Box):
-            # A ruler is laid on the rows once.
+            # A binning is laid on the rows once.
             yield from self._results(self._over(task))
             return
         box = task.box if isinstance(task, Pick) else cast(Box, task.scale)
@@ -323,7 +323,7 @@ def open_dask(
 ) -> Rows:
     """Open a Dask array or data frame, where the current client's workers are.
 
-    The workers put each partition on the lattice at the first question and keep it there, a
+    The workers put each partition on the lattice at the first query and keep it there, a
     quarter of its size as float64; what a lost worker held is made again. Data for which there is
     no recipe, because it was sent out by `Client.scatter`, is refused. Without a client the rows
     are read once, by Dask's scheduler in this process, and kept here.

@@ -14,7 +14,7 @@ from sfumato._lattice.kernels.dispatch import MAX_FEATURES, Hashes
 from sfumato.engines._groups import hashes_of, numbered
 from sfumato.engines._partitions import Piece, pieces_of
 from sfumato.engines._progress import Pass
-from sfumato.engines._rows import Fold, Partial, Pick, Picked, Scale, snapped
+from sfumato.engines._rows import Fold, Partial, Pick, Picked, RowEncoder, snapped
 from sfumato.engines._threads import allowed_threads, as_done
 from sfumato.engines.formats._table import Layout
 
@@ -22,7 +22,7 @@ _NO_ROW = np.iinfo(np.int64).max
 _NO_HASH = np.iinfo(np.uint64).max
 
 
-class Fewest:
+class GroupSampler:
     """The rows with the least hashes of every group, as `few_of_each` picks them in one table.
 
     For each group `most` hashes and row numbers are held, whatever its number of rows.
@@ -35,7 +35,7 @@ class Fewest:
         self._rows = np.empty((0, most), dtype=np.int64)
 
     def look(
-        self, part: int, scale: Scale, blocks: Iterable[NDArray[Any]], codes: NDArray[Any]
+        self, part: int, scale: RowEncoder, blocks: Iterable[NDArray[Any]], codes: NDArray[Any]
     ) -> None:
         """Look at the rows of one piece; `codes` are the numbers of their groups."""
         start = 0
@@ -98,7 +98,7 @@ class FileEngine:
         self._threads = allowed_threads()
         self._most = max_rows_per_group
         self._groups: list[NDArray[Any]] | None = None
-        self._chosen: dict[Scale, list[Mask]] = {}
+        self._chosen: dict[RowEncoder, list[Mask]] = {}
         if self._pieces[0].owner is not None:
             self._groups = _groups(self._pieces)
 
@@ -129,19 +129,19 @@ class FileEngine:
         threads = min(self._threads, max(1, _STATE_BYTES // max(1, size)))
         return as_done(work, range(self.n_parts), threads)
 
-    def _choose(self, scale: Scale) -> list[Mask] | None:
+    def _choose(self, scale: RowEncoder) -> list[Mask] | None:
         """Which rows of each piece count, where a group has only so many."""
         if self._groups is None:
             return None
         if scale in self._chosen:
             return self._chosen[scale]
-        fewest = Fewest([len(codes) for codes in self._groups], self._most)
+        fewest = GroupSampler([len(codes) for codes in self._groups], self._most)
         step = Pass(self.n_parts).step
         for part, (piece, codes) in enumerate(zip(self._pieces, self._groups, strict=True)):
             fewest.look(part, scale, piece.blocks(), codes)
             step()
         chosen = fewest.chosen()
-        # A ruler is laid on the rows once.
+        # A binning is laid on the rows once.
         if isinstance(scale, Box):
             self._chosen[scale] = chosen
         return chosen

@@ -17,8 +17,8 @@ from sfumato.engines._rows import Rows
 from sfumato.engines.formats._csv import Declared, Delimited, Header
 from sfumato.engines.formats._npy import Npy
 from sfumato.engines.formats._parquet import Parquet
-from sfumato.engines.formats._storage import Paths, Stored, stored
-from sfumato.engines.formats._table import Column, Layout, Several, Table, select
+from sfumato.engines.formats._storage import Paths, StoredFile, stored
+from sfumato.engines.formats._table import Column, ConcatTable, Layout, Table, select
 
 _TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _FORMATS = (*_TEXT, ".npy", ".parquet")
@@ -58,7 +58,7 @@ def open_file(
     sep: str | None = None,
     width: int | None = None,
 ) -> Rows:
-    """Open files as rows that can be folded over; the rows are read at the first question.
+    """Open files as rows that can be folded over; the rows are read at the first query.
 
     A path may be a pattern (`part-*.parquet`), a folder, an address such as s3://bucket/rows, or a
     list of those: all files have the same columns. A file whose rows would take much memory, even
@@ -134,7 +134,7 @@ def layout_of(
         at_least=isinstance(columns, list),
     )
     tables = [_table(file, text) for file in stored(path, _FORMATS)]
-    return select(Several.of(tables), columns, groups, keep)
+    return select(ConcatTable.of(tables), columns, groups, keep)
 
 
 def _width(columns: object, others: Sequence[Column], width: int | None) -> int | None:
@@ -148,7 +148,7 @@ def _width(columns: object, others: Sequence[Column], width: int | None) -> int 
     return None if width is None else width + len(set(map(str, others)))
 
 
-def _table(file: Stored, text: Declared) -> Table:
+def _table(file: StoredFile, text: Declared) -> Table:
     name = file.name.lower()
     if name.endswith(_TEXT):
         return Delimited.open(file, text)

@@ -16,7 +16,7 @@ from sfumato._lattice.kernels.dispatch import hash_rows, write_lattice
 from sfumato.engines._frames import Blocks, Frame, source_of
 from sfumato.engines._groups import codes_of, few_of_each, labels_of
 from sfumato.engines._progress import Pass
-from sfumato.engines._rows import Kernel, Scale
+from sfumato.engines._rows import Kernel, RowEncoder
 from sfumato.engines._threads import allowed_threads, one_blas_thread, share
 
 # Cells that a thread takes at a time: long enough to hide the taking, short enough to share evenly.
@@ -46,7 +46,7 @@ class ArrayRows:
         self._groups = groups
         self._most = check_whole(max_rows_per_group, "max_rows_per_group")
         self._threads = allowed_threads()
-        self._lattices: dict[Scale, Lattice] = {}
+        self._lattices: dict[RowEncoder, Lattice] = {}
         if groups is not None:
             if self._source.n_rows is None:
                 raise ValueError("groups need a source whose number of rows is known")
@@ -62,7 +62,7 @@ class ArrayRows:
         """Rows that one group can have, or None where every row stands for itself."""
         return None if self._groups is None else self._most
 
-    def fold(self, box: Scale, kernel: Kernel) -> Ints:
+    def fold(self, box: RowEncoder, kernel: Kernel) -> Ints:
         """Sum `kernel` over all rows, each counted exactly once."""
         lattice = self._lattice(box)
         spans = _spans(len(lattice), self.n_features)
@@ -93,7 +93,7 @@ class ArrayRows:
         starts = np.concatenate(([0], ends[:-1]))
         return (lattice[order[a:b]] for a, b in zip(starts, ends, strict=True))
 
-    def _lattice(self, box: Scale) -> Lattice:
+    def _lattice(self, box: RowEncoder) -> Lattice:
         if box.n_features != self.n_features:
             raise ValueError(
                 f"the bounds have {box.n_features} columns, the data has {self.n_features}"
@@ -110,13 +110,13 @@ class ArrayRows:
             whole = _packed(whole, rows)
         elif not kept.all():
             whole = _packed(whole, np.flatnonzero(kept))
-        # A ruler is laid on the rows once.
+        # A binning is laid on the rows once.
         if isinstance(box, Box):
             self._lattices[box] = whole
         return whole
 
 
-def _read_frame(frame: Frame, box: Scale, threads: int) -> tuple[Lattice, Mask]:
+def _read_frame(frame: Frame, box: RowEncoder, threads: int) -> tuple[Lattice, Mask]:
     whole = np.empty((frame.n_rows, frame.n_features), dtype=np.int16)
     kept = np.empty(frame.n_rows, dtype=np.bool_)
 
@@ -128,7 +128,7 @@ def _read_frame(frame: Frame, box: Scale, threads: int) -> tuple[Lattice, Mask]:
     return whole, kept
 
 
-def _read_blocks(source: Blocks, box: Scale) -> tuple[Lattice, Mask]:
+def _read_blocks(source: Blocks, box: RowEncoder) -> tuple[Lattice, Mask]:
     blocks: deque[Lattice] = deque()
     masks = [np.empty(0, dtype=np.bool_)]
     for block in source.open():
@@ -147,7 +147,7 @@ def _read_blocks(source: Blocks, box: Scale) -> tuple[Lattice, Mask]:
     return whole, kept
 
 
-def _write(box: Scale, rows: NDArray[Any], out: Lattice) -> Mask:
+def _write(box: RowEncoder, rows: NDArray[Any], out: Lattice) -> Mask:
     return write_lattice(box, rows, out) if isinstance(box, Box) else box.write_lattice(rows, out)
 
 

@@ -12,7 +12,7 @@ from sfumato._base.types import Floats, Ints, Lattice
 from sfumato._lattice.box import Box
 from sfumato.engines._labels import keys_of
 from sfumato.engines._progress import Pass
-from sfumato.engines._rows import BlockSizes, Fold, Kernel, Partial, Pick, Picked, Scale
+from sfumato.engines._rows import BlockSizes, Fold, Kernel, Partial, Pick, Picked, RowEncoder
 from sfumato.engines.formats._storage import Stamp
 from sfumato.engines.formats._table import Layout, Table
 
@@ -24,7 +24,7 @@ class PartitionsMissing(RuntimeError):  # noqa: N818
     """An engine has not counted every partition; nothing is released, and the charge stands."""
 
 
-class Tally:
+class PartitionSum:
     """Adds up what partitions send back, each once: a second copy is dropped, none may miss."""
 
     def __init__(self, n_parts: int, on_done: Callable[[], None] | None = None) -> None:
@@ -40,7 +40,7 @@ class Tally:
         if self._state is None:
             self._state = partial.state.copy()
         elif self._state.shape != partial.state.shape:
-            raise RuntimeError("an engine sent back sums of unlike questions")
+            raise RuntimeError("an engine sent back sums of unlike queries")
         else:
             self._state += partial.state
 
@@ -66,7 +66,7 @@ class Tally:
         if self._state is None:
             return empty
         if self._state.shape != empty.shape:
-            raise RuntimeError("an engine sent back sums of another question")
+            raise RuntimeError("an engine sent back sums of another query")
         return self._state
 
     def check(self) -> None:
@@ -114,7 +114,7 @@ class PartedRows:
         """Rows that one group can have, or None where every row stands for itself."""
         return self._engine.max_rows_per_group
 
-    def fold(self, box: Scale, kernel: Kernel) -> Ints:
+    def fold(self, box: RowEncoder, kernel: Kernel) -> Ints:
         """Sum `kernel` over all rows, each counted exactly once."""
         self._check(box)
         tally = self._tally()
@@ -162,10 +162,10 @@ class PartedRows:
     def _most(self) -> int | None:
         return self._engine.max_rows_per_group
 
-    def _tally(self) -> Tally:
-        return Tally(self._engine.n_parts, Pass(self._engine.n_parts).step)
+    def _tally(self) -> PartitionSum:
+        return PartitionSum(self._engine.n_parts, Pass(self._engine.n_parts).step)
 
-    def _check(self, box: Scale) -> None:
+    def _check(self, box: RowEncoder) -> None:
         if box.n_features != self.n_features:
             raise ValueError(
                 f"the bounds have {box.n_features} columns, the data has {self.n_features}"

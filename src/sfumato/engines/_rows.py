@@ -20,8 +20,8 @@ from sfumato.engines._groups import codes_of, few_of_each, labels_of
 from sfumato.engines._threads import one_blas_thread
 
 
-class Scale(Protocol):
-    """What turns cells into 16-bit integers, looking at one row at a time: a `Box`, or a ruler."""
+class RowEncoder(Protocol):
+    """Encodes cells as 16-bit integers, one row at a time: a `Box`, or a binning."""
 
     @property
     def n_features(self) -> int:
@@ -52,7 +52,7 @@ class Rows(Protocol):
     def max_rows_per_group(self) -> int | None:
         """Rows that one group can have, or None where every row stands for itself."""
 
-    def fold(self, box: Scale, kernel: Kernel) -> Ints:
+    def fold(self, box: RowEncoder, kernel: Kernel) -> Ints:
         """Sum `kernel` over all rows, each counted exactly once."""
 
     def split(self, box: Box, parts: int, key: int) -> Iterator[Lattice]:
@@ -86,7 +86,7 @@ def merge(one: Partial, other: Partial) -> Partial:
     if twice:
         raise ValueError(f"partitions {sorted(twice)} would be counted twice")
     if one.state.shape != other.state.shape:
-        raise ValueError("sums of unlike questions cannot be added")
+        raise ValueError("sums of unlike queries cannot be added")
     return Partial((*one.parts, *other.parts), one.state + other.state)
 
 
@@ -94,7 +94,7 @@ def merge(one: Partial, other: Partial) -> Partial:
 class Fold:
     """Sums a kernel over a partition. With `most`, at most so many rows of each group count."""
 
-    scale: Scale
+    scale: RowEncoder
     kernel: Kernel
     most: int | None = None
 
@@ -176,7 +176,7 @@ class BlockSizes:
 
 
 def counted(
-    scale: Scale,
+    scale: RowEncoder,
     most: int | None,
     blocks: Iterable[NDArray[Any]],
     labels: Any,  # noqa: ANN401
@@ -212,7 +212,7 @@ def _settled(
         raise RuntimeError("a partition has not the number of rows it had before")
 
 
-def snapped(scale: Scale, blocks: Iterable[NDArray[Any]]) -> Iterator[tuple[Lattice, Mask]]:
+def snapped(scale: RowEncoder, blocks: Iterable[NDArray[Any]]) -> Iterator[tuple[Lattice, Mask]]:
     """Put rows on the lattice in a buffer that is used again, and say which of them are kept."""
     step = max(1, _BUFFER_CELLS // scale.n_features)
     buffer = np.empty((step, scale.n_features), dtype=np.int16)

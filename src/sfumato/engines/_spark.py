@@ -22,7 +22,7 @@ from sfumato._lattice.kernels.dispatch import MAX_FEATURES
 from sfumato.engines._files import TableFile, layout_of
 from sfumato.engines._partitions import PartedRows, PartitionsMissing, pieces_of
 from sfumato.engines._progress import Pass, latest
-from sfumato.engines._rows import Fold, Partial, Pick, Picked, Rows, Scale
+from sfumato.engines._rows import Fold, Partial, Pick, Picked, RowEncoder, Rows
 from sfumato.engines._spark_worker import (
     LATTICE,
     MARK,
@@ -156,7 +156,7 @@ class SparkEngine:
         self._box = None
         _let_go(self._kept)
 
-    def _lattice(self, scale: Scale) -> tuple[Any, int]:
+    def _lattice(self, scale: RowEncoder) -> tuple[Any, int]:
         """The rows on a scale, and in how many stages Spark asks something of them."""
         if self._box is not None and scale == self._box:
             return self._kept[0], 1
@@ -164,7 +164,7 @@ class SparkEngine:
         lattice = mapped(self._frame, snap, LATTICE)
         if not self._fixed:
             lattice = lattice.repartitionById(self._n_parts, "part")
-        # A ruler is laid on the rows once.
+        # A binning is laid on the rows once.
         if self._keep and isinstance(scale, Box):
             self.close()
             self._kept.append(lattice.persist(StorageLevel.MEMORY_AND_DISK))
@@ -292,7 +292,7 @@ def open_spark(
 ) -> Rows:
     """Open a Spark data frame of numbers; `groups` names the column that says whose rows are whose.
 
-    Executors put each partition on the lattice at the first question and, with `keep`, hold it in
+    Executors put each partition on the lattice at the first query and, with `keep`, hold it in
     their storage, a quarter of its size as doubles; what a lost one held is made again. Without
     `keep` the frame is read again in every pass. The frame must give the same rows whenever it is
     read: one made with `rand()`, a sample, `uuid()` or a `limit` without an order need not, and a

@@ -1,4 +1,4 @@
-"""What Spark's workers run. It travels with questions, and knows neither noise nor budget.
+"""What Spark's workers run. It travels with queries, and knows neither noise nor budget.
 
 Only what a task returns counts: no accumulator, no file. Everything travels as Arrow batches.
 """
@@ -16,7 +16,7 @@ from pyspark import TaskContext
 from sfumato._base.types import Floats, Ints, Lattice
 from sfumato.engines._labels import keys_of
 from sfumato.engines._partitions import Piece
-from sfumato.engines._rows import Fold, Partial, Pick, Picked, Scale, counted
+from sfumato.engines._rows import Fold, Partial, Pick, Picked, RowEncoder, counted
 from sfumato.engines.formats._parquet import values_of
 
 Batches = Iterator[Any]
@@ -124,7 +124,7 @@ def _with_keys(features: list[Any], keys: list[Any]) -> Any:  # noqa: ANN401
     return pa.RecordBatch.from_arrays([*features, pa.array(map(str, keys), pa.string())], names)
 
 
-def snapping(source: Source, scale: Scale, most: int | None, n_parts: int) -> OnBatches:
+def snapping(source: Source, scale: RowEncoder, most: int | None, n_parts: int) -> OnBatches:
     """Put a partition on the lattice: the rows that count, many of them in one binary cell.
 
     All rows of a partition go to the same place, whatever their order: a partition that is made

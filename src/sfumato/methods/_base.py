@@ -1,4 +1,4 @@
-"""What every clustering method is: a data-free division of its budget, then questions."""
+"""What every clustering method is: a data-free division of its budget, then queries."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ NUMBER = 8
 
 
 @dataclass(frozen=True)
-class Outlook(Task):
+class PlannedTask(Task):
     """A task whose rows are still to come: `n` are expected, `n_rows` is what will be declared."""
 
     n: int = 0
@@ -129,7 +129,7 @@ class Method(Protocol):
 class Predicting(Protocol):
     """A method that can say what it is expected to do. A plan lists others without numbers."""
 
-    def predict(self, task: Outlook) -> Prediction:
+    def predict(self, task: PlannedTask) -> Prediction:
         """Predict error, memory and passes from public numbers, before any row is read."""
 
 

@@ -19,10 +19,10 @@ from sfumato._accounting.gaussian_dp import mu2_of
 from sfumato._base.types import Floats
 from sfumato._base.validation import check_whole
 from sfumato._core.curator import CellTotals, Curator
-from sfumato._core.queries.counts import Nearest, Through
+from sfumato._core.queries.counts import Nearest, NearestInProjection
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.starts import sphere_packing
-from sfumato.methods._base import NUMBER, Centers, Outlook, Prediction, Task
+from sfumato.methods._base import NUMBER, Centers, PlannedTask, Prediction, Task
 from sfumato.methods.formulas import RHO, step_mse
 
 NoiseChoice = Literal["auto", "cube", "laplace", "gaussian"]
@@ -46,7 +46,7 @@ class DPLloyd:
         """All of the budget in the one currency of the noise."""
         return one_currency(choose_noise(self.noise, self.iterations, task), task)
 
-    def predict(self, task: Outlook) -> Prediction:
+    def predict(self, task: PlannedTask) -> Prediction:
         """The noise of the last step."""
         parts = weights(self.schedule, self.iterations)
         law = choose_noise(self.noise, len(parts), task)
@@ -125,7 +125,7 @@ def noise_error(law: str, n_features: int) -> float:
     return 2 * (d + math.cbrt(off_center)) ** 3
 
 
-def predict_steps(task: Outlook, law: str, parts: list[int], note: str) -> Prediction:
+def predict_steps(task: PlannedTask, law: str, parts: list[int], note: str) -> Prediction:
     """What is expected of noisy Lloyd steps that share the budget: the error of the last one."""
     part = parts[-1] / sum(parts)
     if law == "gaussian":
@@ -148,7 +148,7 @@ def lloyd_step(curator: Curator, points: Floats, share: Share, law: str) -> tupl
 
 
 def move_to_means(
-    curator: Curator, cells: Nearest | Through, points: Floats, share: Share, law: str
+    curator: Curator, cells: Nearest | NearestInProjection, points: Floats, share: Share, law: str
 ) -> tuple[Floats, Floats]:
     """Move one point for each cell to the noisy mean of its rows, and return the noisy sizes.
 
@@ -162,7 +162,9 @@ def move_to_means(
     return moved, sizes
 
 
-def _noisy_totals(curator: Curator, cells: Nearest | Through, share: Share, law: str) -> CellTotals:
+def _noisy_totals(
+    curator: Curator, cells: Nearest | NearestInProjection, share: Share, law: str
+) -> CellTotals:
     if law == "cube":
         return curator.sums(cells, share=share, joint=True)
     # The best ratio of the two shares is a constant of d: minimise a/x² + b/y² (or a/x + b/y).
@@ -194,7 +196,7 @@ class Sukpisit:
         """All of the budget in the one currency of the noise."""
         return one_currency(choose_noise(self.noise, self.max_iter, task), task)
 
-    def predict(self, task: Outlook) -> Prediction:
+    def predict(self, task: PlannedTask) -> Prediction:
         """The noise of the last step, if none is saved."""
         parts = weights("halving", self.max_iter)
         law = choose_noise(self.noise, len(parts), task)

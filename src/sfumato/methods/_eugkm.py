@@ -20,7 +20,7 @@ from sfumato._lattice.box import REACH
 from sfumato._synopsis import Synopsis
 from sfumato._synopsis.cells import GridCells
 from sfumato._synopsis.choose_k import Criterion, check_criterion, check_range
-from sfumato.methods._base import NUMBER, Centers, Outlook, Prediction, Task, size_and_rest
+from sfumato.methods._base import NUMBER, Centers, PlannedTask, Prediction, Task, size_and_rest
 from sfumato.methods._dplloyd import check_choice, lloyd_step, noise_error, totals_memory
 from sfumato.methods.formulas import RHO, eug_cells, eugkm_mse, hybrid_threshold, step_mse
 
@@ -60,11 +60,11 @@ class EUGkM:
         n, rest = size_and_rest(curator, task, account.rest("pure"))
         return self.on_grid(curator, task, n, rest, rng)
 
-    def predict(self, task: Outlook) -> Prediction:
+    def predict(self, task: PlannedTask) -> Prediction:
         """Eqs. 9 and 10 for the grid that is laid."""
         return self.predict_grid(task, task.after_count, "an upper bound")
 
-    def predict_grid(self, task: Outlook, epsilon: float, remark: str) -> Prediction:
+    def predict_grid(self, task: PlannedTask, epsilon: float, remark: str) -> Prediction:
         """What is expected of the grid that this ε buys."""
         d = task.n_features
         cells = self.grid(task.n, d, epsilon).n_cells
@@ -157,7 +157,7 @@ class Hybrid:
         points, sizes = lloyd_step(curator, found.points, shares[1], self.noise)
         return replace(found, points=points, sizes=sizes, notes=notes)
 
-    def predict(self, task: Outlook) -> Prediction:
+    def predict(self, task: PlannedTask) -> Prediction:
         """The grid alone, or the noise of the step where ε is above the threshold."""
         epsilon, d = task.after_count, task.n_features
         if task.epsilon < hybrid_threshold(task.n, d, task.k, self.rho):

@@ -20,7 +20,7 @@ from sfumato.methods._base import (
     NUMBER,
     SLICE,
     Centers,
-    Outlook,
+    PlannedTask,
     Prediction,
     Task,
     size_and_rest,
@@ -50,7 +50,7 @@ class GkM:
         n, rest = size_and_rest(curator, task, account.rest("pure"))
         return _averaged(curator, task, n, n**self.exponent, rest, rng)
 
-    def predict(self, task: Outlook) -> Prediction:
+    def predict(self, task: PlannedTask) -> Prediction:
         """Eq. 3 for the blocks that are made."""
         return _predicted(task, task.n**self.exponent)
 
@@ -75,12 +75,12 @@ class GkM3K:
         n, rest = size_and_rest(curator, task, account.rest("pure"))
         return _averaged(curator, task, n, n / (self.rows_per_center * task.k), rest, rng)
 
-    def predict(self, task: Outlook) -> Prediction:
+    def predict(self, task: PlannedTask) -> Prediction:
         """Eq. 3 for the blocks that are made."""
         return _predicted(task, task.n / (self.rows_per_center * task.k))
 
 
-def _predicted(task: Outlook, wanted: float) -> Prediction:
+def _predicted(task: PlannedTask, wanted: float) -> Prediction:
     blocks = max(1, int(wanted))
     d, k, n = task.n_features, task.k, task.n
     # Eq. 3 halves ε: the other half buys the range, here the full width.

@@ -26,7 +26,7 @@ from sfumato._core.queries.projection import Projection
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.kmeans import weighted_kmeans
 from sfumato.methods._balcan.run import recovered
-from sfumato.methods._base import NUMBER, Centers, NeedsDelta, Outlook, Prediction, Task
+from sfumato.methods._base import NUMBER, Centers, NeedsDelta, PlannedTask, Prediction, Task
 from sfumato.methods._dplloyd import noise_error
 from sfumato.methods.formulas import step_mse
 
@@ -119,7 +119,7 @@ class MaxCover:
         )
         return Centers(centers, sizes, notes)
 
-    def predict(self, task: Outlook) -> Prediction:
+    def predict(self, task: PlannedTask) -> Prediction:
         """The noise of the last Lloyd round."""
         parts, grids = self.parts(task), self.grids(task, task.n)
         last = float(parts["final"] / (parts["averages"] + parts["final"]))

@@ -23,7 +23,7 @@ from sfumato.methods._base import (
     NUMBER,
     SLICE,
     Centers,
-    Outlook,
+    PlannedTask,
     Prediction,
     Task,
     size_and_rest,
@@ -80,7 +80,7 @@ class PGkM:
         sizes = sizes_of(curator, pool[winner], for_sizes)
         return Centers(pool[winner], sizes, (f"{rounds} rounds for about {n:,.0f} rows",))
 
-    def predict(self, task: Outlook) -> Prediction:
+    def predict(self, task: PlannedTask) -> Prediction:
         """How far above the best set the picks end."""
         d = task.n_features
         rounds = self.rounds(task.n, float(task.epsilon))

@@ -180,7 +180,7 @@ class Cubes:
 
 
 @dataclass(frozen=True)
-class Through:
+class NearestInProjection:
     """Each row belongs to the centre nearest to what is seen of it; what is summed is the row.
 
     The cell of a row is a function of that row and of public numbers.

@@ -1,8 +1,8 @@
-"""The questions the curator answers: a closed set of frozen data that know their sensitivity.
+"""The queries the curator answers: a closed set of frozen data that know their sensitivity.
 
-A question cuts the lattice into cells (`Nearest`, `Grid`, `Cubes`, `Through`) and asks for a
-statistic of every cell (`Counts`, `Totals`). It is also the kernel of the pass over the rows: pure,
-free of noise and budget, so that it can travel to wherever the rows are.
+A query cuts the lattice into cells (`Nearest`, `Grid`, `Cubes`, `NearestInProjection`) and asks for
+a statistic of every cell (`Counts`, `Totals`). It is also the kernel of the pass over the rows:
+pure, free of noise and budget, so that it can travel to wherever the rows are.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from typing import cast
 import numpy as np
 
 from sfumato._base.types import Ints, Lattice
-from sfumato._core.queries.cells import Cubes, Grid, Nearest, Sensitivity, Through
-from sfumato._core.queries.first_below import Farther
+from sfumato._core.queries.cells import Cubes, Grid, Nearest, NearestInProjection, Sensitivity
+from sfumato._core.queries.first_below import RowsBeyond
 from sfumato._lattice.box import MAX_NUMBERS, REACH
 from sfumato._lattice.kernels import dispatch as kernels
 
 __all__ = [
     "CELLS",
     "MAX_NUMBERS",
-    "QUESTIONS",
+    "QUERIES",
     "Cells",
     "Counts",
+    "CountsBatch",
     "Cubes",
-    "Each",
-    "Farther",
     "Grid",
     "Nearest",
-    "Question",
+    "NearestInProjection",
+    "Query",
+    "RowsBeyond",
     "Sensitivity",
-    "Through",
     "Totals",
-    "check_each",
-    "check_question",
+    "check_batch",
+    "check_query",
 ]
 
-Cells = Nearest | Grid | Cubes | Through
-CELLS = (Nearest, Grid, Cubes, Through)
+Cells = Nearest | Grid | Cubes | NearestInProjection
+CELLS = (Nearest, Grid, Cubes, NearestInProjection)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Totals:
     in the cube of side 2·REACH. The count's own sensitivity is that of `Counts`.
     """
 
-    cells: Nearest | Grid | Through
+    cells: Nearest | Grid | NearestInProjection
     radius: int | Sequence[int] | None = None
 
     def __post_init__(self) -> None:
@@ -102,7 +102,7 @@ class Totals:
         if not isinstance(self.cells, Nearest):
             raise ValueError("a radius needs cells with centres: ask about Nearest cells")
         if type(self.radius) is not int:
-            # A tuple of plain integers: equal questions stay equal, and can be hashed.
+            # A tuple of plain integers: equal queries stay equal, and can be hashed.
             object.__setattr__(self, "radius", _one_each(self.radius, self.cells.n_cells))
         widest = 2 * REACH * (isqrt(self.cells.n_features) + 1)
         if not all(type(r) is int and 1 <= r <= widest for r in self.radii):
@@ -153,7 +153,7 @@ class Totals:
         """Add one block of rows."""
         if isinstance(self.cells, Grid):
             kernels.grid_totals(rows, self.cells.per_axis, state)
-        elif isinstance(self.cells, Through):
+        elif isinstance(self.cells, NearestInProjection):
             self.cells.total(rows, state)
         elif self.radius is None:
             kernels.nearest_totals(rows, self.cells.centers, state)
@@ -173,44 +173,44 @@ def _one_each(radii: object, n_cells: int) -> tuple[object, ...]:
 
 
 @dataclass(frozen=True)
-class Each:
+class CountsBatch:
     """Several counts of the same rows from one pass: one's numbers after those of the one before.
 
     Sensitivity: that of `Counts` for the numbers of each, which are released as its own answer.
     """
 
-    questions: tuple[Counts, ...]
+    queries: tuple[Counts, ...]
 
     def lines(self) -> list[slice]:
         """Where the numbers of each are."""
-        ends = np.cumsum([0, *(q.cells.n_cells for q in self.questions)]).tolist()
+        ends = np.cumsum([0, *(q.cells.n_cells for q in self.queries)]).tolist()
         return [slice(*pair) for pair in pairwise(ends)]
 
     def empty(self) -> Ints:
         """Zero for every cell of each."""
-        return np.concatenate([q.empty() for q in self.questions])
+        return np.concatenate([q.empty() for q in self.queries])
 
     def add(self, rows: Lattice, state: Ints) -> None:
         """Count one block of rows in the cells of each."""
-        for question, lines in zip(self.questions, self.lines(), strict=True):
-            question.add(rows, state[lines])
+        for query, lines in zip(self.queries, self.lines(), strict=True):
+            query.add(rows, state[lines])
 
 
-Question = Counts | Totals
-QUESTIONS = (Counts, Totals)
+Query = Counts | Totals
+QUERIES = (Counts, Totals)
 
 
-def check_question(question: object, n_features: int) -> Question:
-    """Refuse anything but the curator's own questions about tables of this width."""
-    cells = getattr(question, "cells", None)
+def check_query(query: object, n_features: int) -> Query:
+    """Refuse anything but the curator's own queries about tables of this width."""
+    cells = getattr(query, "cells", None)
     # Exact types: a subclass, or somebody else's class, could keep the rows that it is shown.
-    if type(question) not in QUESTIONS or type(cells) not in CELLS:
-        foreign = cells if type(question) in QUESTIONS else question
+    if type(query) not in QUERIES or type(cells) not in CELLS:
+        foreign = cells if type(query) in QUERIES else query
         raise TypeError(
-            f"{type(foreign).__name__} is not one of the curator's own questions: "
+            f"{type(foreign).__name__} is not one of the curator's own queries: "
             f"{', '.join(c.__name__ for c in CELLS)}"
         )
-    known = cast(Question, question)
+    known = cast(Query, query)
     if known.cells.n_features != n_features:
         raise ValueError(
             f"the cells have {known.cells.n_features} columns, the data has {n_features}"
@@ -220,14 +220,14 @@ def check_question(question: object, n_features: int) -> Question:
     return known
 
 
-def check_each(cells: Sequence[Cells], n_features: int) -> Each:
+def check_batch(cells: Sequence[Cells], n_features: int) -> CountsBatch:
     """Refuse the same in each of several counts, and more numbers than fit in all of them."""
     if not cells:
-        raise ValueError("there is no question: ask about the cells of at least one")
+        raise ValueError("there is no query: ask about the cells of at least one")
     for one in cells:
-        check_question(Counts(one), n_features)
+        check_query(Counts(one), n_features)
     _check_numbers(f"an answer of {len(cells)} counts", sum(one.n_cells for one in cells))
-    return Each(tuple(Counts(one) for one in cells))
+    return CountsBatch(tuple(Counts(one) for one in cells))
 
 
 def _check_numbers(what: str, numbers: int) -> None:

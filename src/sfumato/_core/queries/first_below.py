@@ -1,4 +1,4 @@
-"""The question behind `first_below`: how many rows lie farther from the centres than each edge."""
+"""The query behind `first_below`: how many rows lie farther from the centres than each edge."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sfumato._lattice.kernels import dispatch as kernels
 
 
 @dataclass(frozen=True)
-class Farther:
+class RowsBeyond:
     """For each edge, the number of rows farther than that many steps from their nearest centre.
 
     Edges are whole numbers of lattice steps, each larger than the one before it. The state of a
@@ -64,17 +64,17 @@ class Farther:
         return counts
 
 
-def check_farther(question: object, n_features: int) -> Farther:
-    """Refuse anything but this question about tables of this width."""
+def check_rows_beyond(query: object, n_features: int) -> RowsBeyond:
+    """Refuse anything but this query about tables of this width."""
     # Exact types: a subclass, or somebody else's class, could keep the rows that it is shown.
-    if type(question) is not Farther or type(question.cells) is not Nearest:
-        foreign = question.cells if type(question) is Farther else question
+    if type(query) is not RowsBeyond or type(query.cells) is not Nearest:
+        foreign = query.cells if type(query) is RowsBeyond else query
         raise TypeError(
-            f"{type(foreign).__name__} is not the curator's own question about distances: "
-            "Farther of Nearest cells"
+            f"{type(foreign).__name__} is not the curator's own query about distances: "
+            "RowsBeyond of Nearest cells"
         )
-    if question.cells.n_features != n_features:
+    if query.cells.n_features != n_features:
         raise ValueError(
-            f"the cells have {question.cells.n_features} columns, the data has {n_features}"
+            f"the cells have {query.cells.n_features} columns, the data has {n_features}"
         )
-    return question
+    return query

@@ -1,7 +1,7 @@
-"""Rulers laid on raw columns that have no bounds yet, and the one question about them.
+"""Binnings of raw columns that have no bounds yet, and the one query about them.
 
-A ruler turns each cell into the number of the bin it lies in, from the public ruler and the bits of
-that one cell. Like the questions it travels to wherever the rows are.
+A binning turns each cell into the number of its bin, by public edges and the bits of that one cell.
+Like the queries it travels to wherever the rows are.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _INFINITE = 0x7FF << 52
 
 
 @dataclass(frozen=True)
-class HalfOctaves:
+class LogBins:
     """Powers of two with their sign, each cut at 3/2 of it: the bin of a cell is in its bits.
 
     Bin 4092 ± b holds ±x above edge b and up to edge b + 1, where edge 2e + 2045 is 2^e and the
@@ -86,7 +86,7 @@ def _edge(place: int) -> float:
 
 
 @dataclass(frozen=True)
-class Slices:
+class EqualBins:
     """Equal slices of a range in some columns; what lies outside is counted nowhere.
 
     A column whose bounds are None is not looked at.
@@ -136,32 +136,32 @@ def _is_range(low: float | None, high: float | None) -> bool:
     return low is not None and high is not None and isfinite(low) and isfinite(high) and low < high
 
 
-Ruler = HalfOctaves | Slices
-RULERS = (HalfOctaves, Slices)
+Binning = LogBins | EqualBins
+BINNINGS = (LogBins, EqualBins)
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many cells of each column lie in each bin of a ruler.
+    """How many cells of each column lie in each bin of a binning.
 
     Sensitivity: a row has one cell in each of the d columns that are looked at, which lies in one
     bin or in none. It moves at most d counts by 1: L1 = d, L2 = √d, reached where every cell lies
     in a bin.
     """
 
-    ruler: Ruler
+    binning: Binning
 
     def __str__(self) -> str:
-        return f"histograms of columns by {self.ruler}"
+        return f"histograms of columns by {self.binning}"
 
     def sensitivity(self) -> Sensitivity:
         """What one row can change."""
-        d = self.ruler.n_looked_at
+        d = self.binning.n_looked_at
         return Sensitivity(d, d)
 
     def empty(self) -> Ints:
         """Zero for every bin of every column."""
-        return np.zeros((self.ruler.n_features, self.ruler.bins), dtype=np.int64)
+        return np.zeros((self.binning.n_features, self.binning.bins), dtype=np.int64)
 
     def add(self, rows: Lattice, state: Ints) -> None:
         """Count one block of rows, given by the bins of their cells."""
@@ -170,16 +170,16 @@ class Histogram:
             counts += np.bincount(places[places != MISSING], minlength=len(counts))
 
 
-def check_ruler(ruler: object, n_features: int) -> Ruler:
-    """Refuse anything but the curator's own rulers for tables of this width."""
-    if type(ruler) not in RULERS:
+def check_binning(binning: object, n_features: int) -> Binning:
+    """Refuse anything but the curator's own binnings for tables of this width."""
+    if type(binning) not in BINNINGS:
         raise TypeError(
-            f"{type(ruler).__name__} is not one of the curator's own rulers: "
-            f"{', '.join(r.__name__ for r in RULERS)}"
+            f"{type(binning).__name__} is not one of the curator's own binnings: "
+            f"{', '.join(r.__name__ for r in BINNINGS)}"
         )
-    known = cast(Ruler, ruler)
+    known = cast(Binning, binning)
     if known.n_features != n_features:
-        raise ValueError(f"the ruler has {known.n_features} columns, the data has {n_features}")
+        raise ValueError(f"the binning has {known.n_features} columns, the data has {n_features}")
     if known.bins * n_features > MAX_NUMBERS:
         raise ValueError(
             f"histograms of {n_features} columns by {known} have more than {MAX_NUMBERS:,} "

@@ -1,4 +1,4 @@
-"""Second moments about the origin of the lattice: questions that know their sensitivity.
+"""Second moments about the origin of the lattice: queries that know their sensitivity.
 
 Coordinates enter in steps of 2^shift, cut off towards zero, so that noise of a moderate scale can
 be drawn for a small share. At the default a coordinate loses at most 7 of its 32,767 steps.

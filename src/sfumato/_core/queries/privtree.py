@@ -1,6 +1,6 @@
-"""What a tree of boxes is grown over, and the question of each pass over the rows.
+"""What a tree of boxes is grown over, and the query of each pass over the rows.
 
-Free of noise and budget, like all questions, so that it can travel to wherever the rows are.
+Free of noise and budget, like all queries, so that it can travel to wherever the rows are.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Branches:
 
     Sensitivity: a row descends one path, which ends in one box below one open node or in a closed
     leaf. It moves one count by 1, or none. The counts never leave the curator; what is released of
-    them is charged by `Splits` and by the counts of the leaves.
+    them is charged by `PrivTreeSplits` and by the counts of the leaves.
     """
 
     nodes: Table

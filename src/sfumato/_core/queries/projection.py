@@ -15,7 +15,7 @@ from sfumato._base.types import Floats, Ints, Lattice
 from sfumato._lattice.box import MAX_NUMBERS, REACH, Box, NanPolicy
 from sfumato._lattice.kernels.dispatch import MAX_FEATURES
 from sfumato._lattice.kernels.projection import Weights, project
-from sfumato.engines._rows import Kernel, Rows, Scale
+from sfumato.engines._rows import Kernel, RowEncoder, Rows
 
 # Rows that are mapped before the kernel sees them.
 _BLOCK_ROWS = 2**14
@@ -37,7 +37,7 @@ class RowMap(Protocol):
 
 
 @dataclass(frozen=True)
-class Seen:
+class MappedKernel:
     """A kernel that is shown mapped rows: it travels to the rows in place of the kernel."""
 
     by: RowMap
@@ -74,17 +74,17 @@ class ViewedRows:
         """Rows that one group can have, or None where every row stands for itself."""
         return self.rows.max_rows_per_group
 
-    def fold(self, box: Scale, kernel: Kernel) -> Ints:
+    def fold(self, box: RowEncoder, kernel: Kernel) -> Ints:
         """Sum `kernel` over all mapped rows, each counted exactly once."""
         self._check(box)
-        return self.rows.fold(self.box, Seen(self.by, kernel))
+        return self.rows.fold(self.box, MappedKernel(self.by, kernel))
 
     def split(self, box: Box, parts: int, key: int) -> Iterator[Lattice]:
         """Yield `parts` disjoint blocks; a keyed hash of a row before the map picks its block."""
         self._check(box)
         return (self.by.see(block) for block in self.rows.split(self.box, parts, key))
 
-    def _check(self, box: Scale) -> None:
+    def _check(self, box: RowEncoder) -> None:
         if box.n_features != self.n_features:
             raise ValueError(
                 f"the bounds have {box.n_features} columns, the view has {self.n_features}"
@@ -109,7 +109,7 @@ class Projection:
     see `kernels_view.widest`.) Public data, whole numbers: every product and sum is exact.
 
     Sensitivity: y is a function of x alone, an integer vector with |y_i| ≤ REACH, and ‖y‖₂ ≤ REACH
-    with `ball`. Neighbouring tables are seen as neighbouring tables, so what any question declares
+    with `ball`. Neighbouring tables are seen as neighbouring tables, so what any query declares
     for one row of the lattice, or m rows, holds for the rows it is shown.
     """
 

@@ -19,7 +19,7 @@ class Selection:
     which is never worse; monotone scores need half the noise of others, under either law.
     """
 
-    question: str
+    query: str
     share: Share
     most: int
     monotone: bool
@@ -44,7 +44,7 @@ class Selection:
     def entry(self) -> Entry:
         """The line of the account that pays for this selection."""
         return Entry(
-            question=self.question,
+            query=self.query,
             share=self.share,
             law=self.law,
             scale=self.scale,

@@ -7,16 +7,16 @@ from fractions import Fraction
 
 from sfumato._accounting.budget import Entry, Share
 from sfumato._base.types import Ints
-from sfumato._core.mechanisms import Cube, Cylinder, Lines, Mechanism, independent
+from sfumato._core.mechanisms import Cube, Cylinder, Mechanism, PerCellNoise, independent
 from sfumato._core.queries.counts import Cells, Counts, Grid, Totals
 from sfumato._lattice.box import REACH, Box
 
 
 @dataclass(frozen=True)
-class Part:
+class Measurement:
     """Some columns and lines of an exact answer, the share that buys them, the noise they get."""
 
-    question: str
+    query: str
     share: Share
     mechanism: Mechanism
     columns: slice
@@ -30,9 +30,9 @@ class Part:
         """The line of the account that pays for this part."""
         kind = self.mechanism
         return Entry(
-            question=self.question,
+            query=self.query,
             share=self.share,
-            law=kind.law if isinstance(kind, Lines) else type(kind).__name__.lower(),
+            law=kind.law if isinstance(kind, PerCellNoise) else type(kind).__name__.lower(),
             scale=self.mechanism.scale,
             noise=self.noise,
             slack=self.mechanism.slack(self.shape),
@@ -47,56 +47,56 @@ class Part:
         return chosen
 
 
-def counts_part(cells: Cells, share: Share, rows: int) -> Part:
+def counts_part(cells: Cells, share: Share, rows: int) -> Measurement:
     """The counts of all cells, for neighbours that differ by up to `rows` rows."""
     most = Counts(cells).sensitivity().times(rows)
     mechanism = independent(share, most)
     shape, std, loss = (cells.n_cells, 1), mechanism.std, mechanism.loss(most)
     whole = isinstance(cells, Grid) and cells.n_cells == 1
     name = "number of rows" if whole else f"counts of {cells}"
-    return Part(name, share, mechanism, slice(0, 1), shape, std, in_rows(std), loss)
+    return Measurement(name, share, mechanism, slice(0, 1), shape, std, in_rows(std), loss)
 
 
-def sums_part(question: Totals, share: Share, rows: int, box: Box) -> Part:
+def sums_part(query: Totals, share: Share, rows: int, box: Box) -> Measurement:
     """The sums of all cells, for neighbours that differ by up to `rows` rows."""
     mechanism: Mechanism
-    if isinstance(question.radius, tuple):
-        each = [s.times(rows) for s in question.sensitivities()]
-        mechanism = Lines.fitting(share, each)
+    if isinstance(query.radius, tuple):
+        each = [s.times(rows) for s in query.sensitivities()]
+        mechanism = PerCellNoise.fitting(share, each)
         loss = mechanism.loss(each)
     else:
-        most = question.sensitivity().times(rows)
+        most = query.sensitivity().times(rows)
         mechanism = independent(share, most)
         loss = mechanism.loss(most)
-    shape, std = (question.cells.n_cells, question.n_features), mechanism.std
-    noise = f"{in_units(box, std)} per sum{_where(question)}"
-    return Part(str(question), share, mechanism, slice(1, None), shape, std, noise, loss)
+    shape, std = (query.cells.n_cells, query.n_features), mechanism.std
+    noise = f"{in_units(box, std)} per sum{_where(query)}"
+    return Measurement(str(query), share, mechanism, slice(1, None), shape, std, noise, loss)
 
 
-def joint_part(question: Totals, share: Share, rows: int, box: Box) -> tuple[Part, float]:
+def joint_part(query: Totals, share: Share, rows: int, box: Box) -> tuple[Measurement, float]:
     """Counts and sums of all cells under one noise, for up to `rows` rows.
 
     Returns the part and the deviation of a count; that of a sum is the part's own.
     """
-    shape = (question.cells.n_cells, question.n_features + 1)
+    shape = (query.cells.n_cells, query.n_features + 1)
     mechanism: Mechanism
-    if question.radius is None:
+    if query.radius is None:
         mechanism = Cube.fitting(share, rows)
         std = mechanism.std_in(shape[1])
         count_std = std / REACH
         loss = mechanism.loss(rows)
     else:
-        mechanism = Cylinder.fitting(share, question.radii, rows)
-        std = mechanism.std_in(question.n_features)
-        count_std = mechanism.count_std_in(question.n_features)
-        loss = mechanism.loss(question.radii, rows)
-    noise = f"{in_rows(count_std)}, {in_units(box, std)} per sum{_where(question)}"
-    name = f"counts and {question}"
-    return Part(name, share, mechanism, slice(None), shape, std, noise, loss), count_std
+        mechanism = Cylinder.fitting(share, query.radii, rows)
+        std = mechanism.std_in(query.n_features)
+        count_std = mechanism.count_std_in(query.n_features)
+        loss = mechanism.loss(query.radii, rows)
+    noise = f"{in_rows(count_std)}, {in_units(box, std)} per sum{_where(query)}"
+    name = f"counts and {query}"
+    return Measurement(name, share, mechanism, slice(None), shape, std, noise, loss), count_std
 
 
-def _where(question: Totals) -> str:
-    return " of the widest cell" if isinstance(question.radius, tuple) else ""
+def _where(query: Totals) -> str:
+    return " of the widest cell" if isinstance(query.radius, tuple) else ""
 
 
 def in_rows(std: float) -> str:

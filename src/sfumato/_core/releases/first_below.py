@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato._accounting.budget import Entry, Share
 from sfumato._base.types import Ints
-from sfumato._core.queries.first_below import Farther, check_farther
+from sfumato._core.queries.first_below import RowsBeyond, check_rows_beyond
 from sfumato._core.sampling import source as laws
 from sfumato._core.vault import Vault
 from sfumato.engines._rows import Rows
@@ -19,7 +19,7 @@ MAX_THRESHOLD = 2**62
 
 
 @dataclass(frozen=True)
-class Crossing:
+class AboveThreshold:
     """AboveThreshold, for counts that all move the same way, by at most `most` (Lyu et al. 2017).
 
     The answer is the first i with count_i + noise_i ≤ threshold + noise, where each noise is an
@@ -30,7 +30,7 @@ class Crossing:
     search.
     """
 
-    question: str
+    query: str
     share: Share
     most: int
     threshold: int
@@ -59,7 +59,7 @@ class Crossing:
         """The line of the account that pays for this search."""
         std = float(self.scale) * 2**0.5
         return Entry(
-            question=self.question,
+            query=self.query,
             share=self.share,
             law="threshold",
             scale=self.scale,
@@ -79,23 +79,23 @@ class Crossing:
 class Thresholds(Vault):
     """The verb that looks through many counts and releases one index; see `Curator`.
 
-    Guarantee: that of `Crossing`, for the ε of the share.
+    Guarantee: that of `AboveThreshold`, for the ε of the share.
     """
 
-    def first_below(self, counts: Farther, threshold: int, *, share: Share) -> int:
+    def first_below(self, counts: RowsBeyond, threshold: int, *, share: Share) -> int:
         """Release the index of the first edge beyond which about `threshold` rows lie, or fewer.
 
         The number of edges stands for none. One price buys any number of edges.
 
-        Sensitivity: see `Farther`: a row moves all counts the same way, by at most 1.
-        Guarantee: ε-DP for the ε of the pure share; see `Crossing`.
+        Sensitivity: see `RowsBeyond`: a row moves all counts the same way, by at most 1.
+        Guarantee: ε-DP for the ε of the pure share; see `AboveThreshold`.
         """
-        question = check_farther(counts, self.box.n_features)
+        query = check_rows_beyond(counts, self.box.n_features)
         self._check(share)
-        most = question.sensitivity() * self._rows_per_neighbour
-        law = Crossing(f"first of {question}", share, most, threshold, len(question.edges))
+        most = query.sensitivity() * self._rows_per_neighbour
+        law = AboveThreshold(f"first of {query}", share, most, threshold, len(query.edges))
 
         def search(rows: Rows) -> int:
-            return self._draw(law, question.counts(rows.fold(self.box, question)))
+            return self._draw(law, query.counts(rows.fold(self.box, query)))
 
         return self._pay([law.entry()], search)

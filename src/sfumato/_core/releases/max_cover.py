@@ -140,7 +140,7 @@ class Covering:
     neighbours that differ by up to `rows` rows: see `largest_rate`, docs/proofs/max-cover.md.
     """
 
-    question: str
+    query: str
     share: Share
     rows: int
     picks: int
@@ -172,7 +172,7 @@ class Covering:
         """The line of the account that pays for all picks."""
         scale = 1 / self.rate
         return Entry(
-            question=self.question,
+            query=self.query,
             share=self.share,
             law="cover",
             scale=scale,

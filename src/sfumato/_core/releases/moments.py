@@ -10,7 +10,7 @@ from sfumato._base.types import Ints
 from sfumato._core.answers import Answer
 from sfumato._core.mechanisms import Ball, Gaussian, Laplace, Mechanism, independent
 from sfumato._core.queries.moments import COARSEST, Moment, Squares, check_moment
-from sfumato._core.releases.counts import Part
+from sfumato._core.releases.counts import Measurement
 from sfumato._core.vault import Vault
 from sfumato.engines._rows import Rows
 
@@ -24,7 +24,7 @@ class Moments(Vault):
     def moments(self, moment: Moment, *, share: Share) -> Answer:
         """Release Σ x_a² of every column, or Σ x·xᵀ, about the origin of the (viewed) lattice.
 
-        Values are in squared lattice steps. Rows enter in coarser steps, see `moment_questions`;
+        Values are in squared lattice steps. Rows enter in coarser steps, see `moment_queries`;
         in still coarser ones where the noise for a tiny share could not be drawn otherwise.
         `noise_std` is that of a square, on the diagonal of the matrix.
 
@@ -35,17 +35,19 @@ class Moments(Vault):
         """
         asked = check_moment(moment, self.box.n_features)
         self._check(share)
-        question, part = moments_part(asked, share, self._rows_per_neighbour, ball=self._in_ball)
+        query, part = moments_part(asked, share, self._rows_per_neighbour, ball=self._in_ball)
         part.mechanism.check(part.shape)
 
         def read(rows: Rows) -> Ints:
-            exact = question.line(rows.fold(self.box, question))
+            exact = query.line(rows.fold(self.box, query))
             return self._perturb(part.mechanism, exact)
 
-        return Answer(question.values(self._pay([part.entry()], read)), part.std)
+        return Answer(query.values(self._pay([part.entry()], read)), part.std)
 
 
-def moments_part(moment: Moment, share: Share, rows: int, *, ball: bool) -> tuple[Moment, Part]:
+def moments_part(
+    moment: Moment, share: Share, rows: int, *, ball: bool
+) -> tuple[Moment, Measurement]:
     """Fit the noise for up to `rows` rows, in the finest steps for which it can be drawn."""
     numbers = moment.n_numbers
     for shift in range(moment.shift, COARSEST + 1):
@@ -56,7 +58,7 @@ def moments_part(moment: Moment, share: Share, rows: int, *, ball: bool) -> tupl
     std = mechanism.std_in(numbers) if isinstance(mechanism, Ball) else mechanism.std
     std = coarse.deviation(std)
     noise = f"± {std:.3g} squared steps"
-    part = Part(str(moment), share, mechanism, slice(None), (1, numbers), std, noise, loss)
+    part = Measurement(str(moment), share, mechanism, slice(None), (1, numbers), std, noise, loss)
     return coarse, part
 
 

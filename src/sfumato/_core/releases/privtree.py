@@ -27,7 +27,7 @@ from sfumato._core.queries.privtree import (
     cuts_below,
     halves_of,
 )
-from sfumato._core.releases.counts import Part, in_rows
+from sfumato._core.releases.counts import Measurement, in_rows
 from sfumato._core.sampling import source as laws
 from sfumato._core.vault import Vault
 from sfumato._lattice.kernels.tree import CLOSED, OPEN, Table
@@ -46,7 +46,7 @@ PER_PATH = Fraction(26067, 10**4)
 
 
 @dataclass(frozen=True)
-class Splits:
+class PrivTreeSplits:
     """PrivTree (Zhang, Xiao and Xie 2016) with integer counts, decay and noise.
 
     A node with c rows at depth h splits if max(−decay, c − h·decay) + noise > 0, where the noise is
@@ -61,7 +61,7 @@ class Splits:
     decay: int
 
     @classmethod
-    def fitting(cls, share: Share, rows: int) -> Splits:
+    def fitting(cls, share: Share, rows: int) -> PrivTreeSplits:
         """Calibrate to a pure share."""
         if share.kind != "pure":
             raise TypeError(f"the shape of a tree is bought with a pure share, got {share.kind!r}")
@@ -78,10 +78,10 @@ class Splits:
             raise RuntimeError("the decay of a tree is too small for its noise: a bug in sfumato")
         return PER_PATH * rows / self.scale
 
-    def entry(self, question: str, share: Share, rows: int, max_leaves: int) -> Entry:
+    def entry(self, query: str, share: Share, rows: int, max_leaves: int) -> Entry:
         """The line of the account that pays for the shape of a tree."""
         return Entry(
-            question=question,
+            query=query,
             share=share,
             law="privtree",
             scale=self.scale,
@@ -137,7 +137,7 @@ class Growth:
         lower, upper, depths, counts = (np.concatenate(x) for x in zip(*self._leaves, strict=True))
         return lower, upper, depths, counts
 
-    def question(self) -> Branches:
+    def query(self) -> Branches:
         """What the next pass counts."""
         levels = self._levels()
         self._passes += 1
@@ -216,8 +216,8 @@ class Trees(Vault):
         """Release a tree of boxes over a domain, and how many rows lie in each of its leaves.
 
         Boxes with many rows are halved on their widest side again and again: `share` buys the bits
-        that say which (see `Splits`), `counts` the noisy counts of the leaves. Nodes split level by
-        level, from the left; once there are `max_leaves` leaves no more do.
+        that say which (see `PrivTreeSplits`), `counts` the noisy counts of the leaves. Nodes split
+        level by level, from the left; once there are `max_leaves` leaves no more do.
 
         Sensitivity: a row lies in the boxes of one path from the root to one leaf. Every bit on
         that path has a count that moves by 1; the leaves are disjoint, so one count moves by 1.
@@ -226,7 +226,7 @@ class Trees(Vault):
         """
         self._check(share, counts)
         _check_tree(domain, max_leaves, self.box.n_features)
-        splits = Splits.fitting(share, self._rows_per_neighbour)
+        splits = PrivTreeSplits.fitting(share, self._rows_per_neighbour)
         splits.check()
         leaves = _leaves_part(counts, self._rows_per_neighbour, max_leaves)
         leaves.mechanism.check(leaves.shape)
@@ -237,7 +237,7 @@ class Trees(Vault):
         def read(rows: Rows) -> _Grown:
             growth = Growth(domain, max_leaves)
             while not growth.done:
-                growth.settle(rows.fold(self.box, growth.question()), decide)
+                growth.settle(rows.fold(self.box, growth.query()), decide)
             lower, upper, depths, exact = growth.leaves()
             return lower, upper, depths, self._perturb(leaves.mechanism, exact[:, np.newaxis])
 
@@ -248,12 +248,12 @@ class Trees(Vault):
         return Tree(lower.astype(np.int64), upper.astype(np.int64), depths, answer)
 
 
-def _leaves_part(share: Share, rows: int, max_leaves: int) -> Part:
+def _leaves_part(share: Share, rows: int, max_leaves: int) -> Measurement:
     most = Sensitivity(1, 1).times(rows)
     mechanism = independent(share, most)
     shape, std, loss = (max_leaves, 1), mechanism.std, mechanism.loss(most)
     name = "counts of the leaves of the tree"
-    return Part(name, share, mechanism, slice(0, 1), shape, std, in_rows(std), loss)
+    return Measurement(name, share, mechanism, slice(0, 1), shape, std, in_rows(std), loss)
 
 
 def _check_tree(domain: object, max_leaves: int, n_features: int) -> None:

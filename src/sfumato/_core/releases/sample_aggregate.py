@@ -17,7 +17,7 @@ from sfumato._base.types import Floats, Ints, Lattice
 from sfumato._core.mechanisms import Laplace
 from sfumato._core.queries.counts import MAX_NUMBERS, Sensitivity
 from sfumato._core.releases.choose import Selection
-from sfumato._core.releases.counts import Part
+from sfumato._core.releases.counts import Measurement
 from sfumato._lattice.box import REACH, Box
 
 ITERATIONS = 10
@@ -81,7 +81,7 @@ class BlockPlan:
         for part, most in self._columns(share, widest):
             Laplace.fitting(part, most).check((self.k, 1))
 
-    def mean_parts(self, share: Share, ranges: Ints, box: Box) -> list[Part]:
+    def mean_parts(self, share: Share, ranges: Ints, box: Box) -> list[Measurement]:
         """One part for each column of the summed centres.
 
         Sensitivity: a row changes one block, whose k clipped values in a column each move by at
@@ -93,7 +93,7 @@ class BlockPlan:
             noise = f"± {law.std / self.blocks * box.step[i]:.3g} per mean"
             name = f"means over {self.blocks} blocks of {self.k} centres"
             where, shape = slice(i, i + 1), (self.k, 1)
-            parts.append(Part(name, part, law, where, shape, law.std, noise, law.loss(most)))
+            parts.append(Measurement(name, part, law, where, shape, law.std, noise, law.loss(most)))
         return parts
 
     def _columns(self, share: Share, ranges: Ints) -> list[tuple[Share, Sensitivity]]:

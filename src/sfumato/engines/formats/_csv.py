@@ -35,7 +35,7 @@ from sfumato.engines.formats._records import (
     refuse_utf16,
     spans_of,
 )
-from sfumato.engines.formats._storage import Stored
+from sfumato.engines.formats._storage import StoredFile
 from sfumato.engines.formats._table import Block, Bools
 
 Header = bool | Literal["guess"] | None
@@ -76,7 +76,7 @@ class Delimited:
     `line` is that of the first byte; `at_least` says that records may have more fields.
     """
 
-    file: Stored
+    file: StoredFile
     delimiter: str
     names: tuple[str, ...]
     named: bool
@@ -85,7 +85,7 @@ class Delimited:
     at_least: bool = False
 
     @classmethod
-    def open(cls, file: Stored, declared: Declared) -> Delimited:
+    def open(cls, file: StoredFile, declared: Declared) -> Delimited:
         """Find the columns, and refuse a file in which the ends of records are not clear."""
         refuse_utf16(file)
         head = head_of(file)
@@ -101,7 +101,7 @@ class Delimited:
         return tuple(range(len(self.names)))
 
     @property
-    def files(self) -> tuple[Stored, ...]:
+    def files(self) -> tuple[StoredFile, ...]:
         """The file."""
         return (self.file,)
 
@@ -209,7 +209,7 @@ def fields(record: str, delimiter: str) -> list[str]:
     return found + held
 
 
-def _named(file: Stored, head: Head, declared: Declared) -> Delimited | None:
+def _named(file: StoredFile, head: Head, declared: Declared) -> Delimited | None:
     """The table, if its first record names the columns."""
     if declared.header is False:
         return None
@@ -223,7 +223,7 @@ def _named(file: Stored, head: Head, declared: Declared) -> Delimited | None:
     return Delimited(file, mark, names, True, (head.end, None), head.next_line)
 
 
-def _unnamed(file: Stored, head: Head | None, declared: Declared) -> Delimited:
+def _unnamed(file: StoredFile, head: Head | None, declared: Declared) -> Delimited:
     """The table, if its first record is a row: what it is like is declared."""
     mark, width = _separator(file, declared) or ",", declared.width
     if declared.header == "guess" and head is not None:
@@ -239,7 +239,7 @@ def _unnamed(file: Stored, head: Head | None, declared: Declared) -> Delimited:
     return Delimited(file, mark, names, False, at_least=declared.at_least)
 
 
-def _split_head(file: Stored, head: Head, declared: Declared) -> tuple[str, list[str]]:
+def _split_head(file: StoredFile, head: Head, declared: Declared) -> tuple[str, list[str]]:
     """The first record in its fields: by the separator declared, or by one that it has."""
     mark = _separator(file, declared)
     if mark is None:
@@ -250,11 +250,11 @@ def _split_head(file: Stored, head: Head, declared: Declared) -> tuple[str, list
     return mark, [name.strip() for name in fields(head.text, mark)]
 
 
-def _separator(file: Stored, declared: Declared) -> str | None:
+def _separator(file: StoredFile, declared: Declared) -> str | None:
     return declared.separator or ("\t" if ".tsv" in file.name.lower() else None)
 
 
-def _undeclared(file: Stored, absent: Set[str]) -> str:
+def _undeclared(file: StoredFile, absent: Set[str]) -> str:
     lacks = f" There is no {', '.join(map(repr, sorted(absent)))} in it." if absent else ""
     return (
         f"does the first line of {file} name the columns, or is it a row?{lacks} Say so: "

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from sfumato.engines.formats._storage import Stored
+from sfumato.engines.formats._storage import StoredFile
 from sfumato.engines.formats._table import Block, rows_at_once
 
 
@@ -20,7 +20,7 @@ from sfumato.engines.formats._table import Block, rows_at_once
 class Npy:
     """A two-dimensional array on disk. A piece of it has the rows of `span`."""
 
-    file: Stored
+    file: StoredFile
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     by_columns: bool
@@ -29,7 +29,7 @@ class Npy:
     named: bool = False
 
     @classmethod
-    def open(cls, file: Stored) -> Npy:
+    def open(cls, file: StoredFile) -> Npy:
         """Read the shape and the type, and refuse what is not a table of numbers."""
         with file.open() as raw:
             shape, by_columns, dtype = _header(raw, file)
@@ -55,7 +55,7 @@ class Npy:
         return tuple(range(self.shape[1]))
 
     @property
-    def files(self) -> tuple[Stored, ...]:
+    def files(self) -> tuple[StoredFile, ...]:
         """The file."""
         return (self.file,)
 
@@ -113,7 +113,7 @@ class Npy:
         return np.frombuffer(raw.read(count * self.dtype.itemsize), dtype=self.dtype)
 
 
-def _header(raw: IO[bytes], file: Stored) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _header(raw: IO[bytes], file: StoredFile) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     try:
         version = npy.read_magic(raw)
         read = npy.read_array_header_1_0 if version[0] == 1 else npy.read_array_header_2_0

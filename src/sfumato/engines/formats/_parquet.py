@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sfumato._base.types import Floats
-from sfumato.engines.formats._storage import Stored
+from sfumato.engines.formats._storage import StoredFile
 from sfumato.engines.formats._table import Block, rows_at_once
 
 _BUFFER = 2**20
@@ -29,13 +29,13 @@ class Parquet:
     A piece of a table has the row groups from the first of `span` on, up to the other.
     """
 
-    file: Stored
+    file: StoredFile
     names: tuple[str, ...]
     named: bool = True
     span: tuple[int, int] | None = None
 
     @classmethod
-    def open(cls, path: Stored) -> Parquet:
+    def open(cls, path: StoredFile) -> Parquet:
         """Read the names of the columns."""
         with _file(path) as file:
             names = tuple(file.schema_arrow.names)
@@ -44,7 +44,7 @@ class Parquet:
         return cls(path, names)
 
     @property
-    def files(self) -> tuple[Stored, ...]:
+    def files(self) -> tuple[StoredFile, ...]:
         """The file."""
         return (self.file,)
 
@@ -156,7 +156,7 @@ def _pyarrow() -> Any:  # noqa: ANN401
     return pyarrow
 
 
-def _file(file: Stored) -> Any:  # noqa: ANN401
+def _file(file: StoredFile) -> Any:  # noqa: ANN401
     arrow = _pyarrow()
     source = file.where if file.local else file.open()
     try:

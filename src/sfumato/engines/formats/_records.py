@@ -19,7 +19,7 @@ from typing import IO, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.formats._storage import Stamp, Stored
+from sfumato.engines.formats._storage import Stamp, StoredFile
 
 Span = tuple[int, int | None]
 """Bytes of a file, decompressed, from the first on, up to the other; None is the end."""
@@ -28,12 +28,12 @@ BOM = "\ufeff"
 """The byte-order mark. It is no part of any cell, wherever it stands: a row may be moved."""
 
 
-def is_zipped(file: Stored) -> bool:
+def is_zipped(file: StoredFile) -> bool:
     """Whether the name says that the file is compressed."""
     return file.name.lower().endswith(".gz")
 
 
-def reader(file: Stored, span: Span = (0, None)) -> IO[str]:
+def reader(file: StoredFile, span: Span = (0, None)) -> IO[str]:
     """Open a file as text with its line ends as they are.
 
     Bytes that are not UTF-8 become lone surrogates: they are no number, and stay apart.
@@ -52,14 +52,14 @@ def readable(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def refuse_utf16(file: Stored) -> None:
+def refuse_utf16(file: StoredFile) -> None:
     """Refuse text in an encoding that would be read as garbage."""
     with binary(file) as raw:
         if raw.read(2) in (b"\xff\xfe", b"\xfe\xff"):
             raise ValueError(f"{file} is UTF-16 text; save it as UTF-8")
 
 
-def binary(file: Stored) -> IO[bytes]:
+def binary(file: StoredFile) -> IO[bytes]:
     """Open a file as bytes, decompressed."""
     if not is_zipped(file):
         return file.open()
@@ -109,7 +109,7 @@ class Head:
     next_line: int
 
 
-def head_of(file: Stored) -> Head | None:
+def head_of(file: StoredFile) -> Head | None:
     """Read the first record that is not blank; None if there is none."""
     with reader(file) as text:
         line, end = 1, 0
@@ -123,7 +123,7 @@ def head_of(file: Stored) -> Head | None:
     return None
 
 
-def _next_record(text: IO[str], file: Stored) -> str:
+def _next_record(text: IO[str], file: StoredFile) -> str:
     held: list[str] = []
     quotes = length = 0
     while line := text.readline(_LONGEST_HEAD):
@@ -183,7 +183,7 @@ def lines_of(text: str) -> list[str]:
     return without_end(text).split("\n")
 
 
-def spans_of(file: Stored, delimiter: str, start: int, step: int) -> list[Span]:
+def spans_of(file: StoredFile, delimiter: str, start: int, step: int) -> list[Span]:
     """Cut the records from byte `start` on into spans of about `step` bytes.
 
     A compressed file stays whole. Quotes that have no one meaning are refused.
@@ -198,13 +198,13 @@ def spans_of(file: Stored, delimiter: str, start: int, step: int) -> list[Span]:
     return [*pairwise(cuts), (cuts[-1], None)]
 
 
-def checked(file: Stored, delimiter: str) -> tuple[int, ...]:
+def checked(file: StoredFile, delimiter: str) -> tuple[int, ...]:
     """Look at every quote of a file; returns some of the bytes where a record begins."""
     return _checked(file, file.stamp(), delimiter, _GRAIN)
 
 
 @lru_cache(maxsize=256)
-def _checked(file: Stored, _: Stamp, delimiter: str, grain: int) -> tuple[int, ...]:
+def _checked(file: StoredFile, _: Stamp, delimiter: str, grain: int) -> tuple[int, ...]:
     scan = _Scan(np.frombuffer(f'{delimiter}\n\r"'.encode(), dtype=np.uint8), grain)
     for offset, window in _windows(file):
         wrong = scan.look(offset, window)
@@ -267,7 +267,7 @@ class _Scan:
             i = int(np.searchsorted(ends, self.place - offset))
 
 
-def _windows(file: Stored) -> Iterator[tuple[int, bytes]]:
+def _windows(file: StoredFile) -> Iterator[tuple[int, bytes]]:
     """Yield the bytes of a file in order, each time with one before and one behind them."""
     with binary(file) as raw:
         head = raw.read(len(_MARK))
@@ -282,7 +282,7 @@ def _windows(file: Stored) -> Iterator[tuple[int, bytes]]:
         yield offset, held + b"\n"
 
 
-def _line_of(file: Stored, place: int) -> int:
+def _line_of(file: StoredFile, place: int) -> int:
     """The number of the line that a byte is in, counted from 1."""
     ends, before = 0, b""
     with binary(file) as raw:

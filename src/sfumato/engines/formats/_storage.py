@@ -21,14 +21,14 @@ _MAGIC = frozenset("*?[")
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredFile:
     """A file: `shown` as the user wrote it, `where` it is found from any working directory."""
 
     shown: str
     where: str
 
     @classmethod
-    def at(cls, path: str) -> Stored:
+    def at(cls, path: str) -> StoredFile:
         """Find a file by what a user wrote."""
         return cls(path, path if _is_address(path) else os.path.abspath(path))
 
@@ -67,7 +67,7 @@ class Stored:
         return self.stamp()[0]
 
 
-def stored(paths: Paths, endings: tuple[str, ...]) -> list[Stored]:
+def stored(paths: Paths, endings: tuple[str, ...]) -> list[StoredFile]:
     """Find all files that were meant: of a folder those with these endings, in order of names."""
     wanted = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not wanted:
@@ -79,7 +79,7 @@ def stored(paths: Paths, endings: tuple[str, ...]) -> list[Stored]:
     return found
 
 
-def _found(path: str, endings: tuple[str, ...]) -> list[Stored]:
+def _found(path: str, endings: tuple[str, ...]) -> list[StoredFile]:
     if _is_address(path):
         names, folder = _far(path)
     elif os.path.isdir(path):
@@ -91,7 +91,7 @@ def _found(path: str, endings: tuple[str, ...]) -> list[Stored]:
     else:
         names, folder = glob.glob(path, recursive=True), False
         names = [name for name in names if os.path.isfile(name)]
-    found = [Stored.at(name) for name in sorted(names)]
+    found = [StoredFile.at(name) for name in sorted(names)]
     if folder:
         found = [file for file in found if _is_data(file.name, endings)]
         if not found:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Floats
-from sfumato.engines.formats._storage import Stored
+from sfumato.engines.formats._storage import StoredFile
 
 Bools = NDArray[np.bool_]
 Column = str | int
@@ -67,7 +67,7 @@ class Table(Protocol):
         """Positions of the columns that are read when none are asked for."""
 
     @property
-    def files(self) -> tuple[Stored, ...]:
+    def files(self) -> tuple[StoredFile, ...]:
         """Where the rows lie."""
 
     def about_rows(self) -> int:
@@ -198,7 +198,7 @@ def select(
 
 
 @dataclass(frozen=True)
-class Several:
+class ConcatTable:
     """Tables with the same columns in the same order. The first one speaks for all."""
 
     tables: tuple[Table, ...]
@@ -231,7 +231,7 @@ class Several:
         return self.tables[0].usual
 
     @property
-    def files(self) -> tuple[Stored, ...]:
+    def files(self) -> tuple[StoredFile, ...]:
         """All files, in the order in which they are read."""
         return tuple(file for table in self.tables for file in table.files)
 
@@ -266,4 +266,4 @@ class Several:
 
 def tables_of(table: Table) -> tuple[Table, ...]:
     """The tables of all files, each by itself."""
-    return table.tables if isinstance(table, Several) else (table,)
+    return table.tables if isinstance(table, ConcatTable) else (table,)

@@ -15,8 +15,8 @@ from sfumato.methods._auto.budget import (
     FIND_RADIUS,
     LOW,
     MIDDLE,
-    Size,
-    Wallet,
+    FitBudget,
+    RowCount,
     caps_of,
     exact,
     high_route,
@@ -28,7 +28,7 @@ from sfumato.methods._auto.high_dim import columns, deep, main_axes, own_columns
 from sfumato.methods._auto.low_dim import low
 from sfumato.methods._auto.predict import foresee
 from sfumato.methods._auto.synopsis import Choice
-from sfumato.methods._base import Centers, Outlook, Prediction, Task
+from sfumato.methods._base import Centers, PlannedTask, Prediction, Task
 
 # More ε than this, for each row of a group, leaves no noise that could be seen: what is above
 # stays unspent.
@@ -68,7 +68,7 @@ class Auto:
         """Buy the number of rows, decide by it, then ask."""
         task = _bounded(task)
         if guard.is_hopeless(task):
-            return guard.middle_alone(curator, Wallet(account, task, Size(0.0, 0.0)))
+            return guard.middle_alone(curator, FitBudget(account, task, RowCount(0.0, 0.0)))
         wallet = open_wallet(curator, task, account)
         if guard.is_tiny(task):
             return guard.mean_alone(curator, wallet, "ε is too small for anything else")
@@ -78,14 +78,14 @@ class Auto:
         found = self._branch(curator, replace(wallet, task=replace(task, k=k)), rng)
         return found if k == task.k else guard.padded(found, task, rng)
 
-    def predict(self, task: Outlook) -> Prediction:
+    def predict(self, task: PlannedTask) -> Prediction:
         """Follow the public rules with the expected rows."""
         seen = foresee(self, task, task.n)
         return Prediction.of(
             task, seen.error, memory=seen.memory, passes=seen.passes, note=seen.note
         )
 
-    def _branch(self, curator: Curator, wallet: Wallet, rng: np.random.Generator) -> Centers:
+    def _branch(self, curator: Curator, wallet: FitBudget, rng: np.random.Generator) -> Centers:
         task, n = wallet.task, wallet.n
         choice = Choice(task, n, self.k_range[0], self.k_by)
         if task.n_features <= LOW:

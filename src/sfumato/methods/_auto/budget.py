@@ -50,28 +50,28 @@ def caps_of(task: Task, tree: Fraction, steps: int) -> Caps:
 
 
 @dataclass(frozen=True)
-class Size:
+class RowCount:
     """About how many rows there are, with the deviation of its noise: 0 where it is declared."""
 
     n: float
     std: float
 
-    def and_by(self, answer: Answer) -> Size:
+    def and_by(self, answer: Answer) -> RowCount:
         """What two counts of the same rows say together."""
         if not self.std:
             return self
         mine, theirs = self.std**-2, answer.noise_std**-2
         n = (mine * self.n + theirs * float(answer.values[0])) / (mine + theirs)
-        return Size(max(_FEWEST, n), (mine + theirs) ** -0.5)
+        return RowCount(max(_FEWEST, n), (mine + theirs) ** -0.5)
 
 
 @dataclass(frozen=True)
-class Wallet:
+class FitBudget:
     """The account of a fit, and about how many rows it is for."""
 
     account: Account
     task: Task
-    rows: Size
+    rows: RowCount
 
     @property
     def n(self) -> float:
@@ -100,16 +100,16 @@ class Wallet:
         """All that is left of a currency."""
         return self.account.rest(currency)
 
-    def steps(self, others: float) -> Steps:
+    def steps(self, others: float) -> StepBudget:
         """What means, moments and steps can have when `others` is set aside of pure ε."""
         rest = self.rest(self.currency)
         amount = rest.amount - (exact(others) if self.currency == "pure" else 0)
         rows = self.task.max_rows_per_group
-        return Steps(rest.account or self.account, self.currency, amount, rows)
+        return StepBudget(rest.account or self.account, self.currency, amount, rows)
 
 
 @dataclass(frozen=True)
-class Steps:
+class StepBudget:
     """What means, moments and steps share: an amount of one currency, cut by fractions.
 
     `rows` is how many rows of a group are protected together.
@@ -157,17 +157,17 @@ def take(share: Share, amount: Fraction) -> Share:
     return share.split(amount, share.amount - amount)[0]
 
 
-def open_wallet(curator: Curator, task: Task, account: Account) -> Wallet:
+def open_wallet(curator: Curator, task: Task, account: Account) -> FitBudget:
     """Buy the number of rows, unless it is declared; twice, if it does not stand out from noise."""
     if task.n_rows is not None:
-        return Wallet(account, task, Size(float(max(_FEWEST, task.n_rows)), 0.0))
+        return FitBudget(account, task, RowCount(float(max(_FEWEST, task.n_rows)), 0.0))
     everything = Grid(1, task.n_features)
     first = curator.counts(everything, share=take(account.rest("pure"), COUNT * task.epsilon))
-    rows = Size(max(_FEWEST, float(first.values[0])), first.noise_std)
+    rows = RowCount(max(_FEWEST, float(first.values[0])), first.noise_std)
     if task.n_features > 3 and rows.n < _CLEAR * rows.std:
         again = take(account.rest("pure"), _AGAIN * task.epsilon)
         rows = rows.and_by(curator.counts(everything, share=again))
-    return Wallet(account, task, rows)
+    return FitBudget(account, task, rows)
 
 
 LOW = 3
@@ -206,14 +206,14 @@ _PARTS: dict[int, tuple[float, ...]] = {1: (1.0,), 2: (0.35, 0.65), 3: (0.2, 0.2
 
 
 @dataclass(frozen=True)
-class Route:
+class BudgetSplit:
     """Fractions of `steps` for the mean, the moments, and steps inside the axes and in full.
 
     `radii` is the pure ε of each of two rounds of radii, `tree` that of the tree. `sketch` is the
     number of dimensions in which main axes are looked for, 0 where noise would hide them.
     """
 
-    steps: Steps
+    steps: StepBudget
     tree: float
     radii: float
     mean: float
@@ -253,14 +253,14 @@ def tree_part(n_features: int, k: int, *, pure: bool) -> float:
     return TREE_MANY if k >= MANY else TREE_FEW[pure]
 
 
-def step_error(steps: Steps, n_features: int, k: int, n: float) -> float:
+def step_error(steps: StepBudget, n_features: int, k: int, n: float) -> float:
     """The error of a centre relative to its radius, after one step with everything."""
     if steps.pure:
         return k * (n_features + 1.5) / (steps.size * n)
     return k * math.sqrt(n_features) * steps.noise(1, n_features) / n
 
 
-def _pure_parts(wallet: Wallet, least: float) -> tuple[float, float]:
+def _pure_parts(wallet: FitBudget, least: float) -> tuple[float, float]:
     """ε of the tree and of each round of radii."""
     task, epsilon = wallet.task, wallet.epsilon
     part = min(max(_RADIUS_ROWS / (wallet.n * wallet.per_row(epsilon)), least), 0.2)
@@ -273,7 +273,7 @@ def _pure_parts(wallet: Wallet, least: float) -> tuple[float, float]:
     return left - radii, radii / 2
 
 
-def middle_route(wallet: Wallet) -> Route:
+def middle_route(wallet: FitBudget) -> BudgetSplit:
     """From 4 to 24 columns."""
     d, k, n = wallet.task.n_features, wallet.task.k, wallet.n
     tree, radii = _pure_parts(wallet, 0.04)
@@ -289,11 +289,11 @@ def middle_route(wallet: Wallet) -> Route:
     else:
         inside, full = _outside_middle(steps, rest, step_error(steps, d, k, n))
     asks = bool(mean) and seen / len(full) > _ASK_RADIUS
-    return Route(steps, tree, radii, mean, moments, inside, full, asks_radius=asks)
+    return BudgetSplit(steps, tree, radii, mean, moments, inside, full, asks_radius=asks)
 
 
 def _outside_middle(
-    steps: Steps, rest: float, error: float
+    steps: StepBudget, rest: float, error: float
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Steps inside the axes and in full, where the axes are some of the columns."""
     if not steps.pure:
@@ -304,7 +304,7 @@ def _outside_middle(
     return (0.35 / 3,) * 3, ((rest - 0.35) / number,) * number
 
 
-def high_route(wallet: Wallet, k: int) -> Route:
+def high_route(wallet: FitBudget, k: int) -> BudgetSplit:
     """More than 24 columns."""
     d, n = wallet.task.n_features, wallet.n
     tree, radii = _pure_parts(wallet, 0.03)
@@ -328,10 +328,10 @@ def high_route(wallet: Wallet, k: int) -> Route:
     span = (_SPAN, _SPAN) if not steps.pure and number == 2 and d >= 8 * k else ()
     rest = 1 - mean - moments - sum(inside) - sum(span)
     full = tuple(rest * part for part in parts)
-    return Route(steps, tree, radii, mean, moments, inside, full, span, sketch)
+    return BudgetSplit(steps, tree, radii, mean, moments, inside, full, span, sketch)
 
 
-def _sketch_size(steps: Steps, part: float, d: int, n: float) -> int:
+def _sketch_size(steps: StepBudget, part: float, d: int, n: float) -> int:
     """The largest sketch in which main axes should stand out from noise; 0 if there is none."""
     for size in (min(d, _SKETCHES[0]), *_SKETCHES):
         if size > d or size * d > MAX_NUMBERS:
@@ -349,7 +349,7 @@ def _number_of_steps(error: float, three: float, two: float) -> int:
     return 3 if error < three else 2 if error < two else 1
 
 
-def _mean_noise(steps: Steps, part: float, d: int, n: float) -> float:
+def _mean_noise(steps: StepBudget, part: float, d: int, n: float) -> float:
     """Deviation of a coordinate of the mean, in half widths."""
     if steps.pure:
         return math.sqrt((d + 2) * (d + 3) / 3) / (steps.size * part * n)

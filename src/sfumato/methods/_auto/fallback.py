@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Grid
-from sfumato.methods._auto.budget import LOW, MIDDLE, Wallet, step_error
+from sfumato.methods._auto.budget import LOW, MIDDLE, FitBudget, step_error
 from sfumato.methods._auto.refine import mean_of
 from sfumato.methods._base import Centers, Task
 
@@ -28,7 +28,7 @@ def is_hopeless(task: Task) -> bool:
 
 
 def is_tiny(task: Task) -> bool:
-    """Whether ε is so small that only the simplest question can be asked."""
+    """Whether ε is so small that only the simplest query can be asked."""
     return _per_row(task) < _LEAST
 
 
@@ -37,7 +37,7 @@ def _per_row(task: Task) -> Fraction:
     return task.epsilon / task.max_rows_per_group
 
 
-def affordable(wallet: Wallet) -> int:
+def affordable(wallet: FitBudget) -> int:
     """How many centres the budget carries: public and released numbers only."""
     task = wallet.task
     steps = wallet.steps(0.0)
@@ -59,7 +59,7 @@ def padded(found: Centers, task: Task, rng: np.random.Generator) -> Centers:
     return replace(found, points=found.points[again], sizes=sizes, notes=(*found.notes, note))
 
 
-def middle_alone(curator: Curator, wallet: Wallet) -> Centers:
+def middle_alone(curator: Curator, wallet: FitBudget) -> Centers:
     """The middle of the bounds, as often as centres were asked for; ε buys the number of rows."""
     task = wallet.task
     n = curator.counts(Grid(1, task.n_features), share=wallet.rest("pure")).values[0]
@@ -68,7 +68,7 @@ def middle_alone(curator: Curator, wallet: Wallet) -> Centers:
     return Centers(points, np.full(task.k, n / task.k), (note,))
 
 
-def mean_alone(curator: Curator, wallet: Wallet, why: str) -> Centers:
+def mean_alone(curator: Curator, wallet: FitBudget, why: str) -> Centers:
     """The mean of all rows, as often as centres were asked for, with all that is left."""
     task, rows = wallet.task, wallet.rows
     if wallet.currency == "gdp":

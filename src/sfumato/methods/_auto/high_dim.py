@@ -15,9 +15,9 @@ from sfumato._core.queries.moments import Products, Squares
 from sfumato._core.queries.privtree import Domain
 from sfumato._core.queries.projection import Projection
 from sfumato._lattice.box import REACH
-from sfumato.methods._auto.budget import AXES, MANY, Route, Size
-from sfumato.methods._auto.refine import Moved, mean_of, merge, radius_around, refine
-from sfumato.methods._auto.synopsis import Choice, Found, centers_of, on_tree
+from sfumato.methods._auto.budget import AXES, MANY, BudgetSplit, RowCount
+from sfumato.methods._auto.refine import MovedClusters, mean_of, merge, radius_around, refine
+from sfumato.methods._auto.synopsis import Choice, Clusters, centers_of, on_tree
 from sfumato.methods._base import Centers
 
 # An axis is looked at up to so many deviations; random ones up to fewer.
@@ -58,7 +58,7 @@ def own_columns(curator: Curator) -> Axes:
     return Axes(curator, domain, lambda points: points, 1.0, 0.0, "all columns")
 
 
-def columns(curator: Curator, route: Route, rows: Size) -> Axes:
+def columns(curator: Curator, route: BudgetSplit, rows: RowCount) -> Axes:
     """The columns that vary most, as far as the rows reach around their mean."""
     d = curator.box.n_features
     mean, rows = mean_of(curator, route.steps.share(route.mean), rows)
@@ -85,7 +85,9 @@ def columns(curator: Curator, route: Route, rows: Size) -> Axes:
     return Axes(seen, domain, lift, 1.0, residual, note)
 
 
-def main_axes(curator: Curator, route: Route, rows: Size, k: int, rng: np.random.Generator) -> Axes:
+def main_axes(
+    curator: Curator, route: BudgetSplit, rows: RowCount, k: int, rng: np.random.Generator
+) -> Axes:
     """The main axes of the rows in a random sketch; random directions where noise hides them."""
     d = curator.box.n_features
     mean, rows = mean_of(curator, route.steps.share(route.mean), rows)
@@ -111,7 +113,7 @@ def main_axes(curator: Curator, route: Route, rows: Size, k: int, rng: np.random
     return Axes(seen, domain, projection.from_view, REACH / radius, 0.0, note)
 
 
-def _main(ball: Curator, share: Share, route: Route, n: float) -> tuple[Floats, Floats]:
+def _main(ball: Curator, share: Share, route: BudgetSplit, n: float) -> tuple[Floats, Floats]:
     """Eigenvectors that stand out from noise, and how far rows reach along them, radius 1."""
     size = ball.box.n_features
     answer = ball.moments(Products(size), share=share)
@@ -123,7 +125,7 @@ def _main(ball: Curator, share: Share, route: Route, n: float) -> tuple[Floats, 
     return vectors[:number], np.minimum(_SPREAD * spread, 1.0)
 
 
-def _radius(curator: Curator, center: Floats, route: Route, n: float) -> float:
+def _radius(curator: Curator, center: Floats, route: BudgetSplit, n: float) -> float:
     """The radius around a point that holds nine rows in ten, if noise lets it be seen."""
     share = route.radius_share(route.radii)
     outside = min(0.5, max(0.1, 16 / (route.per_row(route.radii) * n)))
@@ -148,7 +150,7 @@ _ROWS_PER_NOISE = 12
 
 
 def deep(
-    curator: Curator, axes: Axes, route: Route, choice: Choice, rng: np.random.Generator
+    curator: Curator, axes: Axes, route: BudgetSplit, choice: Choice, rng: np.random.Generator
 ) -> Centers:
     """Cluster a tree in these axes, move the centres there, then in all columns."""
     counted = on_tree(axes.curator, route.tree_share(), axes.domain)
@@ -161,7 +163,7 @@ def deep(
         found = _merged(moved, found.radii, k, rng)
     points = np.clip(axes.lift(found.centers), -REACH, REACH)
     radii = np.sqrt(np.square(found.radii / axes.scale) + axes.residual)
-    lifted = _merged(Moved(points, np.ones(len(points))), radii, k, rng)
+    lifted = _merged(MovedClusters(points, np.ones(len(points))), radii, k, rng)
     moved = in_full(curator, lifted.centers, lifted.radii, route, choice.n)
     notes = (
         f"a tree of {len(counted.weights):,} leaves in {axes.note}",
@@ -171,10 +173,12 @@ def deep(
     return Centers(moved.points, moved.sizes, notes)
 
 
-def in_full(curator: Curator, points: Floats, radii: Floats, route: Route, n: float) -> Moved:
+def in_full(
+    curator: Curator, points: Floats, radii: Floats, route: BudgetSplit, n: float
+) -> MovedClusters:
     """Clipped steps in all columns, each within a radius found for it."""
     k, d = points.shape
-    moved = Moved(points, np.zeros(k))
+    moved = MovedClusters(points, np.zeros(k))
     for i, part in enumerate(route.full):
         last = i == len(route.full) - 1
         if i and last:
@@ -190,7 +194,9 @@ def in_full(curator: Curator, points: Floats, radii: Floats, route: Route, n: fl
     return moved
 
 
-def _in_span(curator: Curator, moved: Moved, radii: Floats, route: Route) -> Moved:
+def _in_span(
+    curator: Curator, moved: MovedClusters, radii: Floats, route: BudgetSplit
+) -> MovedClusters:
     """Clipped steps among the centres: in as many dimensions as they span there is less noise."""
     if not route.span:
         return moved
@@ -206,10 +212,10 @@ def _in_span(curator: Curator, moved: Moved, radii: Floats, route: Route) -> Mov
         share = route.steps.share(part)
         inside = refine(seen, inside, radii * REACH / longest, share).points
     shift = projection.from_view(inside) - projection.from_view(start)
-    return Moved(np.clip(points + shift, -REACH, REACH), moved.sizes)
+    return MovedClusters(np.clip(points + shift, -REACH, REACH), moved.sizes)
 
 
-def _finer(route: Route, k: int, n: float, n_features: int) -> int:
+def _finer(route: BudgetSplit, k: int, n: float, n_features: int) -> int:
     """How many clusters to look for at first."""
     if not route.inside:
         return k
@@ -217,9 +223,9 @@ def _finer(route: Route, k: int, n: float, n_features: int) -> int:
     return k * next((o for o in _FINER if n / (o * k) > noise), 1)
 
 
-def _merged(moved: Moved, radii: Floats, k: int, rng: np.random.Generator) -> Found:
+def _merged(moved: MovedClusters, radii: Floats, k: int, rng: np.random.Generator) -> Clusters:
     """At most k clusters, with the radii that go with them."""
     if len(moved.points) <= k:
-        return Found(moved.points, moved.sizes, radii)
+        return Clusters(moved.points, moved.sizes, radii)
     points, radii = merge(moved.points, np.maximum(moved.sizes, 1.0), radii, k, rng)
-    return Found(points, np.zeros(k), radii)
+    return Clusters(points, np.zeros(k), radii)

@@ -9,7 +9,7 @@ import numpy as np
 from sfumato._accounting.budget import Share
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Grid
-from sfumato.methods._auto.budget import Wallet
+from sfumato.methods._auto.budget import FitBudget
 from sfumato.methods._auto.refine import refine
 from sfumato.methods._auto.synopsis import Choice, centers_of, on_grid, on_tree
 from sfumato.methods._base import Centers
@@ -28,7 +28,7 @@ _WIDE, _WIDEST = 0.95, 0.99
 _CLEAR = 0.01
 
 
-def low(curator: Curator, wallet: Wallet, choice: Choice, rng: np.random.Generator) -> Centers:
+def low(curator: Curator, wallet: FitBudget, choice: Choice, rng: np.random.Generator) -> Centers:
     """Buy a histogram for the choice of cells, the cells, then one clipped step."""
     task, n = wallet.task, wallet.n
     epsilon = wallet.per_row(wallet.epsilon)

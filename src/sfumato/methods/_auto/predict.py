@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 
 from sfumato._accounting.budget import Ledger
 from sfumato.methods._auto import fallback as guard
-from sfumato.methods._auto.budget import MIDDLE, Route, Size, Wallet, high_route, middle_route
+from sfumato.methods._auto.budget import (
+    MIDDLE,
+    BudgetSplit,
+    FitBudget,
+    RowCount,
+    high_route,
+    middle_route,
+)
 from sfumato.methods._auto.low_dim import FIRST, grid_of, looks_twice
 from sfumato.methods._base import NUMBER, Method, Task
 from sfumato.methods.formulas import RHO, eugkm_mse, step_mse
@@ -20,7 +27,7 @@ _TREE = 2**26
 
 
 @dataclass(frozen=True)
-class Foresight:
+class FitPrediction:
     """The error of a centre in the cube [−1, 1]^d, bytes beside the rows, passes, the branch."""
 
     error: float
@@ -29,7 +36,7 @@ class Foresight:
     note: str
 
 
-def foresee(method: Method, task: Task, n: float) -> Foresight:
+def foresee(method: Method, task: Task, n: float) -> FitPrediction:
     """Follow the public rules with n rows. The error is an upper bound.
 
     Clusters are taken to fill the cube, so that their radius is √d·k^(−1/d); the tighter they are,
@@ -37,7 +44,7 @@ def foresee(method: Method, task: Task, n: float) -> Foresight:
     """
     caps = method.caps(task)
     account = Ledger(caps.epsilon, caps.delta).open("plan", caps)
-    wallet = Wallet(account, task, Size(max(n, 20.0), 0.0))
+    wallet = FitBudget(account, task, RowCount(max(n, 20.0), 0.0))
     k = 1 if guard.is_tiny(task) else guard.affordable(wallet)
     count = int(task.n_rows is None)
     if k <= 1 < task.k:
@@ -55,17 +62,17 @@ def _apart(task: Task) -> float:
     return 4 * task.n_features * RHO**2
 
 
-def _mean(wallet: Wallet, passes: int) -> Foresight:
+def _mean(wallet: FitBudget, passes: int) -> FitPrediction:
     d = wallet.task.n_features
     noise = d * (d + 2) * (d + 3) / 3
     epsilon = wallet.per_row(wallet.epsilon)
     error = _apart(wallet.task) + step_mse(wallet.n, 1, epsilon, noise)
-    return Foresight(
+    return FitPrediction(
         error, 3 * NUMBER * (d + 1), passes, "the noisy mean alone: ε is too small for more"
     )
 
 
-def _low(wallet: Wallet, count: int) -> Foresight:
+def _low(wallet: FitBudget, count: int) -> FitPrediction:
     task, n = wallet.task, wallet.n
     d, k, epsilon = task.n_features, task.k, wallet.per_row(wallet.epsilon)
     twice = looks_twice(n, epsilon, k)
@@ -77,10 +84,10 @@ def _low(wallet: Wallet, count: int) -> Foresight:
     if twice:
         error = min(error, _step(d * (d + 3), wallet, epsilon - first))
         note = f"{cells:,} cells or a tree, then one clipped step; an upper bound"
-    return Foresight(error, memory, count + 1 + _TREE_PASSES + twice, note)
+    return FitPrediction(error, memory, count + 1 + _TREE_PASSES + twice, note)
 
 
-def _deep(wallet: Wallet, count: int) -> Foresight:
+def _deep(wallet: FitBudget, count: int) -> FitPrediction:
     task = wallet.task
     d = task.n_features
     route = middle_route(wallet) if d <= MIDDLE else high_route(wallet, task.k)
@@ -92,14 +99,14 @@ def _deep(wallet: Wallet, count: int) -> Foresight:
     memory = _TREE + 3 * NUMBER * (task.k * (d + 1) + 256 * d * (d > MIDDLE))
     law = "pure" if steps.pure else "Gaussian"
     note = f"a tree, then {_steps(route)} with {law} noise; an upper bound"
-    return Foresight(error, memory, passes, note)
+    return FitPrediction(error, memory, passes, note)
 
 
-def _steps(route: Route) -> str:
+def _steps(route: BudgetSplit) -> str:
     return f"{len(route.inside)} + {len(route.full)} clipped steps"
 
 
-def _step(weight: float, wallet: Wallet, budget: float) -> float:
+def _step(weight: float, wallet: FitBudget, budget: float) -> float:
     """The error of a clipped step: `weight` for a radius, a count and a budget of 1."""
     d, k = wallet.task.n_features, wallet.task.k
     radius = math.sqrt(d) * k ** (-1 / d)

@@ -1,4 +1,4 @@
-"""The noisy steps that the branches of `auto` share; each is one question to the curator."""
+"""The noisy steps that the branches of `auto` share; each is one query to the curator."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from sfumato._accounting.budget import Share
 from sfumato._base.types import Floats, Ints
 from sfumato._core.curator import Curator
-from sfumato._core.queries.counts import Farther, Grid, Nearest
+from sfumato._core.queries.counts import Grid, Nearest, RowsBeyond
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.denoise import values_behind, values_between
 from sfumato._synopsis.kmeans import nearest, weighted_kmeans
-from sfumato.methods._auto.budget import COUNTS_PER_SUM, Size
+from sfumato.methods._auto.budget import COUNTS_PER_SUM, RowCount
 
 _STARTS = 20
 _PATIENCE = 6
@@ -132,7 +132,7 @@ _MANY = 24
 
 
 @dataclass(frozen=True)
-class Moved:
+class MovedClusters:
     """Centres after a step, in lattice units, and their noisy sizes."""
 
     points: Floats
@@ -141,7 +141,7 @@ class Moved:
 
 def refine(
     curator: Curator, points: Floats, radii: Floats, share: Share, shrink: Shrink = "each"
-) -> Moved:
+) -> MovedClusters:
     """Move every centre by the noisy mean of its rows' differences, each cut to its radius.
 
     A shift no longer than its noise is shrunk towards nothing: centre by centre (James, Stein
@@ -164,7 +164,7 @@ def refine(
     else:
         shifts = towards_zero(shifts, stds**2)
     moved = cells.centers + shortened(shifts, np.array(lengths, dtype=np.float64))
-    return Moved(np.clip(moved, -REACH, REACH), sizes.values)
+    return MovedClusters(np.clip(moved, -REACH, REACH), sizes.values)
 
 
 def _whole(radii: Floats, n_features: int) -> tuple[int, ...]:
@@ -180,14 +180,14 @@ def radius_around(
     steps = np.arange(_EDGES)[::-1] / _PER_OCTAVE
     edges = tuple(int(e) for e in np.unique(np.ceil(widest * 2.0**-steps)))
     found = curator.first_below(
-        Farther(Nearest(np.rint(points).astype(np.int64)), edges),
+        RowsBeyond(Nearest(np.rint(points).astype(np.int64)), edges),
         math.floor(outside * n),
         share=share,
     )
     return float(edges[min(found, len(edges) - 1)])
 
 
-def mean_of(curator: Curator, share: Share, rows: Size) -> tuple[Floats, Size]:
+def mean_of(curator: Curator, share: Share, rows: RowCount) -> tuple[Floats, RowCount]:
     """The noisy mean of all rows, in lattice units, and how many there are by all counts."""
     d = curator.box.n_features
     everything = Grid(1, d)

@@ -69,7 +69,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Found:
+class Clusters:
     """Centres in lattice units, the weight around each and the radius that holds most of it."""
 
     centers: Floats
@@ -100,7 +100,7 @@ def on_tree(
     return Counted(cells, answer.values, answer.noise_std, weights)
 
 
-def centers_of(counted: Counted, k: int, quantile: float, rng: np.random.Generator) -> Found:
+def centers_of(counted: Counted, k: int, quantile: float, rng: np.random.Generator) -> Clusters:
     """Cluster the cells by what is believed to be in them."""
     middles, weights = counted.cells[:], counted.weights
     halves = np.broadcast_to(counted.cells.widths / 2, middles.shape)
@@ -115,4 +115,4 @@ def centers_of(counted: Counted, k: int, quantile: float, rng: np.random.Generat
     centers, _ = weighted_kmeans(middles, weights, k, rng)
     radii = radii_of(middles, weights, np.square(halves).sum(axis=1), centers, quantile)
     own, _ = nearest(middles, centers)
-    return Found(centers * REACH, np.bincount(own, weights, k).astype(np.float64), radii * REACH)
+    return Clusters(centers * REACH, np.bincount(own, weights, k).astype(np.float64), radii * REACH)

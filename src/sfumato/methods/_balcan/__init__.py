@@ -27,15 +27,15 @@ from sfumato.methods._balcan.config import (
     Law,
     Parts,
     PresetName,
-    Purse,
     Sizes,
+    StepsBudget,
     check_sizes,
     runs_of,
     sizes_of,
 )
 from sfumato.methods._balcan.partition import most_cubes, threshold, together
 from sfumato.methods._balcan.run import Recipe, Run, Search, Weights
-from sfumato.methods._base import NUMBER, Centers, Outlook, Prediction, Task, size_and_rest
+from sfumato.methods._base import NUMBER, Centers, PlannedTask, Prediction, Task, size_and_rest
 from sfumato.methods._base import sizes_of as noisy_sizes
 from sfumato.methods._dplloyd import NoiseChoice, check_choice, choose_noise, law_of, noise_error
 from sfumato.methods.formulas import step_mse
@@ -120,7 +120,7 @@ class Balcan:
         n, _ = size_and_rest(curator, task, account.rest("pure"))
         sizes = self.sizes(task, n)
         self._check(task, n)
-        purse = Purse.of(account, self.parts(), sizes.runs, carry=bool(self.carry))
+        purse = StepsBudget.of(account, self.parts(), sizes.runs, carry=bool(self.carry))
         run = Run(self.recipe(), sizes, task, n, law_of(self.noise, account))
         found = [run(curator, purse, rng) for _ in range(sizes.runs)]
         best = found[0]
@@ -132,7 +132,7 @@ class Balcan:
             best = replace(best, sizes=noisy_sizes(curator, best.points, rest))
         return replace(best, notes=(f"preset {self.preset}, about {n:,.0f} rows", *best.notes))
 
-    def predict(self, task: Outlook) -> Prediction:
+    def predict(self, task: PlannedTask) -> Prediction:
         """Follow the public rules with the expected rows, to the noise of the last average."""
         return _predicted(self, task)
 
@@ -197,7 +197,7 @@ class Balcan:
         return FAILURE if self.failure is None else float(self.failure)
 
 
-def _predicted(method: Balcan, task: Outlook) -> Prediction:
+def _predicted(method: Balcan, task: PlannedTask) -> Prediction:
     """What partitions leave unspent makes the noise smaller than this, and passes fewer."""
     caps, sizes, parts = method.division(task), method.sizes(task, task.n), method.parts()
     last = parts.steps(sizes.rounds)[-1] / sizes.runs

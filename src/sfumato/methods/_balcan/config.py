@@ -65,7 +65,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Purse:
+class StepsBudget:
     """The account of a fit, after the rows are counted, and how it is meant to be spent.
 
     `pure` and `gdp` are what was there at the start; averages are paid in `gdp` if there is any.
@@ -80,7 +80,7 @@ class Purse:
     carry: bool
 
     @classmethod
-    def of(cls, account: Account, parts: Parts, runs: int, *, carry: bool) -> Purse:
+    def of(cls, account: Account, parts: Parts, runs: int, *, carry: bool) -> StepsBudget:
         """Look at what is left."""
         pure, gdp = account.rest("pure").amount, account.rest("gdp").amount
         return cls(account, parts, runs, pure, gdp, carry)

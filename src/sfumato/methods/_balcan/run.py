@@ -13,11 +13,11 @@ import numpy as np
 from sfumato._accounting.budget import Share
 from sfumato._base.types import Floats
 from sfumato._core.curator import Curator
-from sfumato._core.queries.counts import Nearest, Through
+from sfumato._core.queries.counts import Nearest, NearestInProjection
 from sfumato._core.queries.projection import Projection
 from sfumato._lattice.box import REACH
 from sfumato.methods._auto.refine import has_cube
-from sfumato.methods._balcan.config import Law, Purse, Sizes
+from sfumato.methods._balcan.config import Law, Sizes, StepsBudget
 from sfumato.methods._balcan.partition import Cut, Cutting, partition, shifted_cube, threshold
 from sfumato.methods._balcan.search import SwapSearch, by_cubes, by_swaps, by_weights, pooled
 from sfumato.methods._base import Centers, Task
@@ -34,7 +34,7 @@ def recovered(
     """
     lifted = found @ np.linalg.pinv(projection.directions).T + projection.offset
     points: Floats = np.clip(lifted, -REACH, REACH).astype(np.float64)
-    cells = Through(projection, Nearest(found.astype(np.int64)))
+    cells = NearestInProjection(projection, Nearest(found.astype(np.int64)))
     first, *rounds = shares
     points, sizes = move_to_means(curator, cells, points, first, drawable(law, curator, first))
     for share in rounds:
@@ -74,7 +74,7 @@ class Run:
     n: float
     law: str
 
-    def __call__(self, curator: Curator, purse: Purse, rng: np.random.Generator) -> Centers:
+    def __call__(self, curator: Curator, purse: StepsBudget, rng: np.random.Generator) -> Centers:
         """Find one set of centres. Where p is d nothing is projected."""
         before = purse.spent()
         projection = projection_of(self.task.n_features, self.sizes.dimensions, rng)
@@ -85,7 +85,7 @@ class Run:
         points, sizes = recovered(curator, projection, found, shares, self.law)
         return Centers(points, sizes, (*self._notes(cuts), how))
 
-    def _cuts(self, view: Curator, purse: Purse, rng: np.random.Generator) -> list[Cut]:
+    def _cuts(self, view: Curator, purse: StepsBudget, rng: np.random.Generator) -> list[Cut]:
         sizes, cuttings = self.sizes, []
         for share in purse.candidates(sizes.partitions):
             shares = share.evenly(sizes.depths)
@@ -99,7 +99,7 @@ class Run:
         self,
         view: Curator,
         cuts: list[Cut],
-        purse: Purse,
+        purse: StepsBudget,
         spent: Fraction,
         rng: np.random.Generator,
     ) -> tuple[Floats, str]:
