@@ -288,6 +288,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             account,
             method=type(method).__name__,
             neighbours=curator.neighbours,
+            source=curator.source,
             notes=(*bounded.notes, *centers.notes, *_nan_notes(curator.box.nan)),
         )
         self.__dict__.pop("synopsis_", None)

@@ -16,8 +16,7 @@ import numpy as np
 
 from sfumato._accounting.budget import Account, Caps, Overspent
 from sfumato._base.types import Floats, Ints
-from sfumato._core.sampling.source import ReplayedNoise
-from sfumato._core.transcript import Remembering, Transcript, loss
+from sfumato._core.testing import RecordingCurator, ReplayedNoise, Transcript, loss
 from sfumato._lattice.box import REACH
 from sfumato.methods import Centers, Method, NeedsDelta, Task
 from sfumato.methods._base import check_centers
@@ -128,7 +127,7 @@ class _Runs:
         replay: Transcript | None = None,
     ) -> _Run:
         """Run the method once, with budget to spare, and check what it returned and paid."""
-        curator = Remembering(
+        curator = RecordingCurator(
             rows,
             bounds=(-1.0, 1.0),
             epsilon=100.0,
@@ -136,8 +135,8 @@ class _Runs:
             groups=groups,
             max_rows_per_group=task.max_rows_per_group,
             noise=ReplayedNoise(self.seed + 1),
+            replay=replay,
         )
-        curator.replay = replay
         account = curator.reserve(self.name, self.caps(task))
         rng = np.random.default_rng(self.seed)
         try:
@@ -165,7 +164,7 @@ class _Runs:
             )
         return AssertionError(f"{self.name}: {when}, it raises {type(error).__name__}: {error}")
 
-    def _only_account(self, curator: Remembering, account: Account, when: str) -> None:
+    def _only_account(self, curator: RecordingCurator, account: Account, when: str) -> None:
         if len(curator.ledger.accounts) > 1:
             raise AssertionError(
                 f"{self.name}: {when}, it opens an account of its own. What it asks is paid from "
@@ -183,7 +182,7 @@ class _Runs:
             return
         for what, these, those in (
             ("query", ours.queries, theirs.queries),
-            ("noise", ours.laws, theirs.laws),
+            ("noise", ours.mechanisms, theirs.mechanisms),
         ):
             for number, (a, b) in enumerate(zip(these, those, strict=False), 1):
                 if a != b:
@@ -249,7 +248,7 @@ class _Laws(_Runs):
                 f"{self.name}: {when}, the same answers gave another result. A method may use "
                 "public numbers, released answers and rng, and nothing else"
             )
-        steps = zip(ours.laws, ours.released, ours.exact, theirs.exact, strict=True)
+        steps = zip(ours.mechanisms, ours.released, ours.exact, theirs.exact, strict=True)
         losses = [loss(*step) for step in steps]
         for entry, lost in zip(first.account.entries, losses, strict=True):
             if lost > entry.share.amount:
@@ -274,7 +273,7 @@ def _same(one: _Run, other: _Run) -> bool:
     """Whether two runs asked and returned the same, bit for bit."""
     pairs: list[tuple[Any, Any]] = [
         (one.transcript.queries, other.transcript.queries),
-        (one.transcript.laws, other.transcript.laws),
+        (one.transcript.mechanisms, other.transcript.mechanisms),
         (one.found.notes, other.found.notes),
         (one.found.points.tobytes(), other.found.points.tobytes()),
         (one.found.sizes.tobytes(), other.found.sizes.tobytes()),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from tests.laws.harness import curator_of, run
 
 

@@ -20,7 +20,7 @@ from sfumato._accounting.budget import Ledger
 from sfumato._core.curator import Curator
 from sfumato._core.mechanisms import Ball, Cube, Cylinder, Gaussian, Laplace
 from sfumato._core.releases.histograms import HistogramCurator
-from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._private_bounds.estimate import buy_bounds
 from sfumato.engines._dask import open_dask_files
 from sfumato.engines._files import TableFile, open_file

@@ -9,8 +9,8 @@ import pytest
 
 from sfumato._core.sampling import additive as samplers
 from sfumato._core.sampling.choice import exponential, permute_and_flip
-from sfumato._core.sampling.source import ReplayedNoise
 from sfumato._core.sampling.stream import Stream
+from sfumato._core.testing import ReplayedNoise
 
 SHORT = {
     "laplace": [-245, -1299, 87, 1080, -1889, 553, -713, 1364],

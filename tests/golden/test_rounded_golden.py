@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from tests.golden.test_noise_golden import digest
 
 SCALES = [Fraction(2**20, 3 * j % 17 + 1) for j in range(2000)]

@@ -1,7 +1,7 @@
 """The exact chances of the bits that shape a tree."""
 
-from sfumato._core.transcript import bits_loss
-from sfumato._core.transcript import log_split as log_chance
+from sfumato._core.testing import bits_loss
+from sfumato._core.testing import log_split as log_chance
 
 DIGITS = 50
 

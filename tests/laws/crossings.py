@@ -2,8 +2,8 @@
 
 from decimal import Decimal, localcontext
 
-from sfumato._core.transcript import crossing_loss
-from sfumato._core.transcript import log_crossing as fast_log_chance
+from sfumato._core.testing import crossing_loss
+from sfumato._core.testing import log_crossing as fast_log_chance
 
 __all__ = ["crossing_loss", "fast_log_chance", "log_chances"]
 

@@ -4,15 +4,20 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato._core import transcript
 from sfumato._core.queries.counts import Counts, Cubes, Grid, Nearest, NearestInProjection, Totals
 from sfumato._core.queries.projection import Projection
-from sfumato._core.sampling.source import NoNoise, ReplayedNoise
-from sfumato._core.transcript import Transcript, flip_chance, loss
+from sfumato._core.testing import (
+    NoNoise,
+    RecordingCurator,
+    ReplayedNoise,
+    Transcript,
+    flip_chance,
+    loss,
+)
 from sfumato._lattice.box import REACH, Box
 from sfumato.methods import METHODS, NEEDS_DELTA, Task
 
-__all__ = ["Transcript", "flip_chance", "loss"]
+__all__ = ["RecordingCurator", "Transcript", "flip_chance", "loss"]
 
 CENTERS = np.array([[0, 0], [500, -700], [-REACH, REACH], [20_000, 20_000]])
 HALVES = Cubes(np.array([[0, -1000], [1000, -1000], [31_000, 32_000], [-33_000, -33_000]]), 1000)
@@ -64,14 +69,6 @@ def blobs(n=400, seed=0):
     return rows
 
 
-class Remembering(transcript.Remembering):
-    """The same, which can be given a transcript when it is made."""
-
-    def __init__(self, *args, replay=None, **settings):
-        super().__init__(*args, **settings)
-        self.replay = replay
-
-
 def run(curator, method, *, k=3, budget=None, seed=1):
     """Run one method on one curator; returns its account and its centres."""
     budget = budget or ("approximate" if method in NEEDS_DELTA else "pure")
@@ -83,7 +80,7 @@ def run(curator, method, *, k=3, budget=None, seed=1):
     return account, centers
 
 
-def curator_of(rows, *, noise=None, cls=Remembering, **settings):
+def curator_of(rows, *, noise=None, cls=RecordingCurator, **settings):
     """A curator with budget to spare and noise that can be replayed."""
     return cls(
         rows,

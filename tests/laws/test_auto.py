@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato._core.sampling.source import NoNoise, ReplayedNoise
+from sfumato._core.testing import NoNoise, ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato.methods import Auto, Task
-from tests.laws.harness import Remembering
+from tests.laws.harness import RecordingCurator
 from tests.laws.test_replay import check_transcripts
 
 PURE = (Fraction(1), Fraction(0))
@@ -71,7 +71,9 @@ def rows_of(case):
 
 def curator_of(rows, noise=None, **settings):
     noise = noise or ReplayedNoise(11)
-    return Remembering(rows, bounds=(-1, 1), epsilon=2 * 10**9, delta=0.5, noise=noise, **settings)
+    return RecordingCurator(
+        rows, bounds=(-1, 1), epsilon=2 * 10**9, delta=0.5, noise=noise, **settings
+    )
 
 
 def run(curator, case, n_rows=None):

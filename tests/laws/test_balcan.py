@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from sfumato._core.curator import Curator
-from sfumato._core.sampling.source import NoNoise, ReplayedNoise, SecureNoise
+from sfumato._core.sampling.source import SecureNoise
+from sfumato._core.testing import NoNoise, ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato.methods import Balcan, Task
-from tests.laws.harness import Remembering
+from tests.laws.harness import RecordingCurator
 from tests.laws.test_replay import check_transcripts
 
 PURE = (Fraction(1), Fraction(0))
@@ -73,7 +74,7 @@ def rows_of(case, spread=0.1):
     return middles[rng.integers(3, size=case.n)] + rng.normal(0, spread, (case.n, case.d))
 
 
-def curator_of(rows, noise=None, cls=Remembering, **settings):
+def curator_of(rows, noise=None, cls=RecordingCurator, **settings):
     noise = noise or ReplayedNoise(11)
     return cls(rows, bounds=(-1, 1), epsilon=2 * 10**9, delta=0.5, noise=noise, **settings)
 
@@ -172,7 +173,7 @@ def test_without_noise_each_swap_is_the_best_one_and_the_cheapest_set_is_taken()
     choices = [
         (scores, picked)
         for law, scores, picked in zip(
-            transcript.laws, transcript.exact, transcript.released, strict=True
+            transcript.mechanisms, transcript.exact, transcript.released, strict=True
         )
         if isinstance(law, tuple)
     ]

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps, Ledger, Overspent
+from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.histograms import BINNINGS, MOST_SLICES, EqualBins, Histogram, LogBins
 from sfumato._core.releases.histograms import HistogramCurator
-from sfumato._core.sampling.source import NoNoise, ReplayedNoise
+from sfumato._core.testing import NoNoise, ReplayedNoise
 from sfumato._private_bounds.estimate import buy_bounds
 from sfumato.engines._frames import Blocks
 from sfumato.engines._memory import ArrayRows
@@ -125,6 +126,7 @@ class Remembering(HistogramCurator):
     def __init__(self, rows, *, replay=None, noise=None, **settings):
         super().__init__(rows, ledger=Ledger(F(10)), noise=noise or ReplayedNoise(7), **settings)
         self.queries, self.steps, self.answers, self.replay = [], [], [], replay
+        self._data.__class__ = self.data_class()
 
     def histogram(self, binning, *, share):
         self.queries.append(binning)
@@ -132,12 +134,18 @@ class Remembering(HistogramCurator):
         self.answers.append(answer.values)
         return answer
 
-    def _perturb(self, mechanism, exact):
-        released = super()._perturb(mechanism, exact)
-        if self.replay is not None:
-            released = self.replay[len(self.steps)][2]
-        self.steps.append((mechanism, exact, released))
-        return released
+    def data_class(self):
+        curator = self
+
+        class Remembered(PrivateData):
+            def perturb(self, mechanism, exact):
+                released = super().perturb(mechanism, exact)
+                if curator.replay is not None:
+                    released = curator.replay[len(curator.steps)][2]
+                curator.steps.append((mechanism, exact, released))
+                return released
+
+        return Remembered
 
 
 ROWS = blobs(2000) * [1.0, 1e5]

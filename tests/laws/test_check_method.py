@@ -81,7 +81,7 @@ class Unseeded(Sound):
 
 def exact_size(curator, task):
     """The exact number of rows, past the curator."""
-    counted = curator._Vault__rows.fold(curator.box, Counts(Grid(1, task.n_features)))
+    counted = curator._data._PrivateData__rows.fold(curator.box, Counts(Grid(1, task.n_features)))
     return int(counted.sum())
 
 

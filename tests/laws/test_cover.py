@@ -15,7 +15,7 @@ from sfumato._accounting.budget import Caps, Share
 from sfumato._core.curator import Curator
 from sfumato._core.queries.max_cover import Grids
 from sfumato._core.releases.max_cover import MAX_PICKS, Cover, Covering, largest_rate
-from sfumato._core.sampling.source import NoNoise, ReplayedNoise
+from sfumato._core.testing import NoNoise, ReplayedNoise
 from sfumato._lattice.box import REACH
 from tests.laws.covers import log_chance
 
@@ -42,10 +42,11 @@ class Forced(Curator):
 
     def follow(self, grids, script, picks):
         self.script, self.seen = list(script), []
+        self._data.draw = self.draw
         self.cover(grids, share=share_of(self, 0.001, 0.001), picks=picks)
         return self.seen
 
-    def _draw(self, law, cover):
+    def draw(self, _, cover):
         point = np.array(self.script[len(self.seen)])
         self.seen.append((cover.score(point), cover.classes(), cover.net.size))
         return point
@@ -306,7 +307,7 @@ def test_one_share_pays_for_all_picks_and_a_group_weighs_its_part():
         share = share_of(curator)
         curator.cover(LINE, share=share, picks=4)
         (entry,) = share.account.entries
-        assert (entry.share, entry.law, entry.released) == (share, "cover", True)
+        assert (entry.share, entry.mechanism, entry.released) == (share, "cover", True)
         assert entry.scale == 1 / largest_rate(F(1), F(1, 100), most)
         assert 0 < entry.slack < 2**-100
 

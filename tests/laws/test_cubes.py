@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sfumato._accounting.budget import Caps
 from sfumato._core.queries.cells import WIDEST, Cubes
 from sfumato._core.queries.counts import MAX_NUMBERS, Counts, Totals
-from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels import dispatch as kernels
 from tests.laws.harness import BOX, HALVES, blobs, curator_of, loss, without_noise
@@ -138,8 +138,8 @@ def test_rows_lose_no_more_than_was_charged_and_all_of_it_in_one_half(kind, most
             curator.counts(HALVES, share=share)
             pair.append(curator.transcript)
         one, other = pair
-        assert one.laws == other.laws
-        lost = loss(one.laws[0], one.released[0], one.exact[0], other.exact[0])
+        assert one.mechanisms == other.mechanisms
+        lost = loss(one.mechanisms[0], one.released[0], one.exact[0], other.exact[0])
         assert lost <= share.amount
         assert lost >= whole * share.amount * F(999, 1000)
 

@@ -14,7 +14,8 @@ from sfumato._accounting.budget import Caps, Ledger, Overspent, Share
 from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Swaps
 from sfumato._core.queries.counts import MAX_NUMBERS, Counts, Grid, Nearest, RowsBeyond, Totals
-from sfumato._core.sampling.source import NoNoise, ReplayedNoise, SecureNoise
+from sfumato._core.sampling.source import SecureNoise
+from sfumato._core.testing import NoNoise, ReplayedNoise
 from sfumato._lattice.box import REACH, Box
 from sfumato.engines._memory import ArrayRows
 from tests.laws.harness import (

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps, Overspent
 from sfumato._core.queries.counts import MAX_NUMBERS, Counts, CountsBatch, Cubes, Grid, Nearest
-from sfumato._core.sampling.source import ReplayedNoise, SecureNoise
+from sfumato._core.sampling.source import SecureNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels import dispatch as kernels
 from sfumato.engines._memory import ArrayRows
@@ -75,7 +76,7 @@ def test_each_is_charged_and_noised_as_if_it_were_asked_alone(kind, most):
     alone = [other.counts(c, share=s) for c, s in zip(CELLS, same, strict=True)]
     assert [a.noise_std for a in answers] == [a.noise_std for a in alone]
     assert shares[0].account.entries == same[0].account.entries
-    assert curator.transcript.laws == other.transcript.laws
+    assert curator.transcript.mechanisms == other.transcript.mechanisms
 
 
 @pytest.mark.parametrize("kind", ["pure", "gdp"])
@@ -89,8 +90,8 @@ def test_no_answer_loses_more_than_its_own_share_and_each_can_lose_it_all(kind, 
         curator.counts_of_each(CELLS, share=shares)
         pair.append(curator.transcript)
     one, other = pair
-    assert one.laws == other.laws
-    steps = zip(shares, one.laws, one.released, one.exact, other.exact, strict=True)
+    assert one.mechanisms == other.mechanisms
+    steps = zip(shares, one.mechanisms, one.released, one.exact, other.exact, strict=True)
     for share, *step in steps:
         assert share.amount * F(999, 1000) <= loss(*step) <= share.amount
 

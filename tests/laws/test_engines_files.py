@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sfumato._accounting.budget import Ledger
 from sfumato._core.queries.counts import Grid, Nearest, Totals
 from sfumato._core.releases.histograms import HistogramCurator
-from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._private_bounds.estimate import buy_bounds
 from sfumato.engines._files import TableFile, open_file
 from sfumato.engines._memory import ArrayRows

@@ -15,7 +15,7 @@ from sfumato._accounting.budget import Caps, Share
 from sfumato._core.queries.counts import Nearest
 from sfumato._core.queries.first_below import RowsBeyond
 from sfumato._core.releases.first_below import MAX_THRESHOLD, AboveThreshold
-from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels.dispatch import LONGEST
 from tests.laws.crossings import crossing_loss, fast_log_chance, log_chances
@@ -208,9 +208,9 @@ def test_every_index_replayed_on_a_neighbour_loses_no_more_than_was_charged(pair
         assert account.spent("pure") == (1, 0)
     one, other = (c.transcript for c in curators)
     assert one.queries == other.queries
-    assert one.laws == other.laws
+    assert one.mechanisms == other.mechanisms
     for released in range(len(QUERY.edges) + 1):
-        assert loss(one.laws[0], released, one.exact[0], other.exact[0]) <= 1
+        assert loss(one.mechanisms[0], released, one.exact[0], other.exact[0]) <= 1
 
 
 @pytest.mark.parametrize("most", [1, 4])
@@ -224,7 +224,7 @@ def test_a_group_loses_no_more_than_was_charged_and_nearly_as_much(most):
         share = curator.reserve("test", Caps(pure=F(1))).rest("pure")
         curator.first_below(query, 5 * most, share=share)
         exact_counts.append(curator.transcript.exact[0])
-        laws.append(curator.transcript.laws[0])
+        laws.append(curator.transcript.mechanisms[0])
     assert laws[0] == laws[1]
     assert laws[0].scale == 2 * most
     losses = [loss(laws[0], released, *exact_counts) for released in range(21)]

@@ -7,7 +7,8 @@ from sklearn.cluster import KMeans
 from sfumato import nonprivate
 from sfumato._accounting.budget import Share
 from sfumato._accounting.receipt import Receipt
-from sfumato._core.sampling.source import ReplayedNoise, SecureNoise
+from sfumato._core.sampling.source import SecureNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.starts import sphere_packing
 from sfumato.methods import METHODS, NEEDS_DELTA, DPLloyd, NeedsDelta, Sukpisit

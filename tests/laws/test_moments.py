@@ -13,10 +13,11 @@ from sfumato._accounting.budget import Caps
 from sfumato._core.curator import Curator
 from sfumato._core.queries.moments import COARSEST, FINEST, MOMENTS, Products, Squares
 from sfumato._core.queries.projection import Projection
-from sfumato._core.sampling.source import MAX_SCALE, NoNoise, ReplayedNoise
+from sfumato._core.sampling.additive import MAX_SCALE
+from sfumato._core.testing import NoNoise, ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels import moments as kernels_moments
-from tests.laws.harness import BOX, Remembering, blobs, curator_of, loss, without_noise
+from tests.laws.harness import BOX, RecordingCurator, blobs, curator_of, loss, without_noise
 from tests.laws.test_curator import Diary
 
 F = Fraction
@@ -248,7 +249,7 @@ def test_the_charge_is_used_up_by_the_worst_neighbour(ball):
         transcripts.append(curator.transcript)
         charges = [e.share.amount for e in account.entries]
     ours, theirs = transcripts
-    steps = zip(ours.laws, ours.released, ours.exact, theirs.exact, strict=True)
+    steps = zip(ours.mechanisms, ours.released, ours.exact, theirs.exact, strict=True)
     for lost, charge in zip([loss(*step) for step in steps], charges, strict=True):
         assert charge * F(99, 100) < lost <= charge
 
@@ -286,13 +287,15 @@ def test_a_tiny_share_is_answered_in_coarser_steps_with_the_noise_for_them(momen
     tiny = F(1, 10**7)
     transcripts = []
     for rows in (ROWS, np.vstack([ROWS, [[1.0, 0.0 if ball else 3.0]]])):
-        curator = Remembering(rows, bounds=(BOX.lower, BOX.upper), epsilon=tiny, noise=NoNoise())
+        curator = RecordingCurator(
+            rows, bounds=(BOX.lower, BOX.upper), epsilon=tiny, noise=NoNoise()
+        )
         account = curator.reserve("test", Caps(pure=tiny))
         seen = curator.view(BALL) if ball else curator
         seen.moments(moment(2), share=account.rest("pure"))
         transcripts.append(curator.transcript)
     ours, theirs = transcripts
-    (law,) = ours.laws
+    (law,) = ours.mechanisms
     assert law.scale <= MAX_SCALE
     # Steps half as wide would have needed a scale that cannot be drawn.
     assert law.scale > MAX_SCALE // 5

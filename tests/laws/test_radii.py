@@ -10,7 +10,7 @@ import pytest
 from sfumato._accounting.budget import Caps
 from sfumato._core.mechanisms import Cylinder, PerCellNoise
 from sfumato._core.queries.counts import Nearest, Totals
-from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from tests.laws.harness import BOX, blobs, curator_of, exact, loss, without_noise
 
@@ -85,8 +85,8 @@ def replayed(kind, pair, **settings):
     accounts = [ask(curator, kind)[0] for curator in curators]
     one, other = (c.transcript for c in curators)
     assert one.queries == other.queries
-    assert one.laws == other.laws
-    steps = zip(one.laws, one.released, one.exact, other.exact, strict=True)
+    assert one.mechanisms == other.mechanisms
+    steps = zip(one.mechanisms, one.released, one.exact, other.exact, strict=True)
     charges = [e.share.amount for e in accounts[0].entries]
     return list(zip((loss(*step) for step in steps), charges, strict=True))
 
@@ -131,7 +131,7 @@ def test_scales_are_in_proportion_to_the_radii():
     ):
         curator = curator_of(ROWS, groups=np.arange(60), max_rows_per_group=5)
         account, _ = ask(curator, kind)
-        law, amount = curator.transcript.laws[0], account.entries[0].share.amount
+        law, amount = curator.transcript.mechanisms[0], account.entries[0].share.amount
         assert isinstance(law, mechanism)
         assert account.entries[0].scale == law.scale == max(law.scales)
         if kind == "joint":
@@ -163,7 +163,7 @@ def test_receipts_name_the_radii_and_the_law():
         account, _ = ask(curator_of(ROWS), kind)
         assert "clipped at 0.0012 to 0.092 × the half width" in account.entries[0].query
         assert "of the widest cell" in account.entries[0].noise
-        assert account.entries[0].law == law
+        assert account.entries[0].mechanism == law
 
 
 @pytest.mark.parametrize(

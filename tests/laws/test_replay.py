@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato.methods import DPLloyd, Sukpisit
 from tests.laws.harness import PAYABLE, blobs, curator_of, loss, run
 
@@ -36,9 +36,10 @@ def check_transcripts(one, other, account):
     """Compare two transcripts query by query; returns what was lost and what was charged."""
     ours, theirs = one.transcript, other.transcript
     assert ours.queries == theirs.queries
-    assert ours.laws == theirs.laws
+    assert ours.mechanisms == theirs.mechanisms
     losses = [
-        loss(*step) for step in zip(ours.laws, ours.released, ours.exact, theirs.exact, strict=True)
+        loss(*step)
+        for step in zip(ours.mechanisms, ours.released, ours.exact, theirs.exact, strict=True)
     ]
     charges = [e.share.amount for e in account.entries]
     assert len(losses) == len(charges)
@@ -95,5 +96,5 @@ def test_a_group_of_m_rows_needs_the_noise_for_m_rows():
     )
     for curator in (one, many):
         run(curator, "dplloyd")
-    scales = [c.transcript.laws[0].scale for c in (one, many)]
+    scales = [c.transcript.mechanisms[0].scale for c in (one, many)]
     assert scales[1] == 6 * scales[0]

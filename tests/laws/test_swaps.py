@@ -13,7 +13,8 @@ from sfumato._accounting.budget import Caps
 from sfumato._core.queries.choose import Cost, Swaps
 from sfumato._core.queries.projection import Projection
 from sfumato._core.releases.choose import Selection
-from sfumato._core.sampling.source import ReplayedNoise, selection_slack
+from sfumato._core.sampling.slack import selection_slack
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels import dispatch as kernels
 from sfumato._lattice.kernels.costs import swap_costs
@@ -187,9 +188,9 @@ def asked(rows, law, *, view, groups=None, most=1, score=None):
 @pytest.mark.parametrize("view", [IN_BALL, None], ids=["ball", "box"])
 def test_the_scale_of_a_choice_is_that_of_the_ball_or_the_box(law, view):
     transcript, (entry,) = asked(blobs(30), law, view=view)
-    assert entry.law == law
+    assert entry.mechanism == law
     assert entry.scale == (2 * REACH) ** 2 * (1 if view else 2)
-    assert transcript.laws[0][1:] == (entry.scale, law)
+    assert transcript.mechanisms[0][1:] == (entry.scale, law)
 
 
 @pytest.mark.parametrize("most", [1, 4])
@@ -203,7 +204,7 @@ def test_no_choice_loses_more_than_was_charged_and_the_worst_nearly_all(law, vie
     settings = {"view": view, "most": most, "score": score}
     one, (entry,) = asked(rows[:0], law, groups=np.zeros(0, dtype=int), **settings)
     other, _ = asked(rows, law, groups=np.zeros(most, dtype=int), **settings)
-    lost = [loss(one.laws[0], i, one.exact[0], other.exact[0]) for i in (0, 2000)]
+    lost = [loss(one.mechanisms[0], i, one.exact[0], other.exact[0]) for i in (0, 2000)]
     assert max(lost) <= entry.share.amount == 1
     assert max(lost) > F(99, 100)
 
@@ -214,7 +215,7 @@ def test_a_choice_follows_the_law_that_its_entry_names(law):
     share = curator_of(blobs(30)).reserve("law", CAPS).rest("pure")
     costs, scale = [-5 * 10**20, -7 * 10**20, -7 * 10**20, -8 * 10**20], 10**20
     selection = Selection("law", share, scale, monotone=True, law=law)
-    assert selection.entry().law == law
+    assert selection.entry().mechanism == law
     noise = ReplayedNoise(8)
     drawn = [selection.draw(noise, np.array(costs, dtype=object)) for _ in range(12_000)]
     seen = np.bincount(drawn, minlength=4)

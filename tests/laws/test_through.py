@@ -113,9 +113,9 @@ def test_no_answer_loses_more_than_it_was_charged(view, pair):
     for before, after in (pair, pair[::-1]):
         ours, charged = replayed(before, through(view))
         theirs, _ = replayed(after, through(view), ours)
-        steps = zip(ours.laws, ours.released, ours.exact, theirs.exact, strict=True)
+        steps = zip(ours.mechanisms, ours.released, ours.exact, theirs.exact, strict=True)
         assert ours.queries == theirs.queries
-        assert ours.laws == theirs.laws
+        assert ours.mechanisms == theirs.mechanisms
         for step, charge in zip(steps, charged, strict=True):
             assert loss(*step) <= charge
 
@@ -130,7 +130,7 @@ def test_a_corner_uses_up_every_charge(most):
         cells, options = through(view), {"max_rows_per_group": most}
         ours, charged = replayed(rows, cells, groups=groups, **options)
         theirs, _ = replayed(rows[keep], cells, ours, groups=groups[keep], **options)
-        steps = zip(ours.laws, ours.released, ours.exact, theirs.exact, strict=True)
+        steps = zip(ours.mechanisms, ours.released, ours.exact, theirs.exact, strict=True)
         for step, charge in zip(steps, charged, strict=True):
             assert charge * F(99, 100) < loss(*step) <= charge
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from sfumato._accounting.budget import Caps, Share
 from sfumato._core.queries.privtree import Branches, Domain, cuts_below
 from sfumato._core.releases.privtree import DEEPEST, LOG_2, PER_PATH, PrivTreeSplits
-from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from tests.laws.bits import DIGITS, log_chance
-from tests.laws.harness import Remembering, Transcript, loss
+from tests.laws.harness import RecordingCurator, Transcript, loss
 
 F = Fraction
 WIDE = Domain([-REACH] * 4, [REACH] * 4)
@@ -42,7 +42,7 @@ def curator_of(rows, d, *, key=7, **settings):
     """A curator of lattice rows, with budget to spare."""
     rows = np.asarray(rows, dtype=np.float64).reshape(-1, d)
     noise = ReplayedNoise(key)
-    return Remembering(rows, bounds=(-REACH, REACH), epsilon=100.0, noise=noise, **settings)
+    return RecordingCurator(rows, bounds=(-REACH, REACH), epsilon=100.0, noise=noise, **settings)
 
 
 def grown(curator, domain, epsilon, max_leaves=2**10):
@@ -60,10 +60,10 @@ def losses(one, other, domain, epsilon, script=None):
     again, _ = grown(other, domain, epsilon)
     ours, theirs = one.transcript, other.transcript
     assert ours.queries == theirs.queries
-    assert ours.laws == theirs.laws
+    assert ours.mechanisms == theirs.mechanisms
     for field in ("lower", "upper", "depths"):
         np.testing.assert_array_equal(getattr(tree, field), getattr(again, field))
-    steps = zip(ours.laws, ours.released, ours.exact, theirs.exact, strict=True)
+    steps = zip(ours.mechanisms, ours.released, ours.exact, theirs.exact, strict=True)
     lost, charged = [loss(*step) for step in steps], [e.share.amount for e in account.entries]
     assert len(lost) == len(charged) == 2
     return lost, charged
@@ -180,7 +180,7 @@ def test_every_tree_over_four_points_and_every_small_dataset():
             n_leaves = 1 + sum(map(sum, shape))
             curator.replay = Transcript(released=[*released, np.zeros((n_leaves, 1))])
             grown(curator, domain, epsilon)
-            law, biased = curator.transcript.laws[0], curator.transcript.exact[0]
+            law, biased = curator.transcript.mechanisms[0], curator.transcript.exact[0]
             levels = zip(shape, biased, strict=True)
             pairs = [pair for level in levels for pair in zip(*level, strict=True)]
             chances[rows].append(sum(log_chance(law.scale, int(b), bit) for bit, b in pairs))

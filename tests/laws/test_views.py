@@ -15,7 +15,7 @@ from sfumato._core.queries.choose import Cost
 from sfumato._core.queries.counts import Counts, Nearest, Totals
 from sfumato._core.queries.moments import Products, Squares
 from sfumato._core.queries.projection import MAX_ENTRY, Projection, ViewedRows
-from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH, Box
 from sfumato.engines._memory import ArrayRows
 from tests.laws.harness import BOX, CENTERS, blobs, curator_of, loss, without_noise
@@ -206,9 +206,10 @@ def losses(one, other, view):
     script(other, other.reserve("law", CAPS), view)
     ours, theirs = one.transcript, other.transcript
     assert ours.queries == theirs.queries
-    assert ours.laws == theirs.laws
+    assert ours.mechanisms == theirs.mechanisms
     lost = [
-        loss(*step) for step in zip(ours.laws, ours.released, ours.exact, theirs.exact, strict=True)
+        loss(*step)
+        for step in zip(ours.mechanisms, ours.released, ours.exact, theirs.exact, strict=True)
     ]
     return lost, [e.share.amount for e in account.entries]
 

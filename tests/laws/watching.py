@@ -1,7 +1,7 @@
 """Whole runs watched from outside: what they ask, what they lose, and everything that leaves.
 
-A run opens vaults (a survey for bounds, a curator for the method) and keeps none of them. They are
-exchanged for vaults that remember and, given an earlier run, release once more what that one
+A run opens curators (one of histograms for bounds, one for the method) and keeps none of them. They
+are exchanged for curators that remember and, given an earlier run, release once more what that one
 released, whatever their own rows say.
 """
 
@@ -13,65 +13,58 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato._core.releases.histograms import HistogramCurator
-from sfumato._core.sampling.source import ReplayedNoise
-from tests.laws.harness import Remembering, Transcript, loss
+from sfumato._core.testing import RecordedData, RecordingCurator, ReplayedNoise, loss
 
-# Every place that opens a vault, and the vault that remembers in its stead.
-DOORS = ("sfumato._private_kmeans", "sfumato._private_bounds.estimate", "sfumato.cli._plan")
+# Every module that opens a curator.
+OPENED_IN = ("sfumato._private_kmeans", "sfumato._private_bounds.estimate", "sfumato.cli._plan")
 
 
-class RememberingSurvey(HistogramCurator):
-    """Keeps a transcript of the bounds that are bought; given one, it releases the same again."""
-
-    _remember = Remembering._remember
+class RecordingHistograms(HistogramCurator):
+    """Keeps a transcript of the bounds that are released; given one, it releases the same again."""
 
     def __init__(self, *args, replay=None, **settings):
         super().__init__(*args, **settings)
-        self.transcript = Transcript()
-        self.replay = replay
+        self._data = RecordedData.of(self._data, replay)
 
-    def histogram(self, binning, **settings):
-        self.transcript.queries.append(binning)
-        return super().histogram(binning, **settings)
-
-    def _perturb(self, mechanism, exact):
-        return self._remember(mechanism, exact, super()._perturb(mechanism, exact))
+    @property
+    def transcript(self):
+        return self._data.transcript
 
 
 @dataclass
 class Run:
-    """One run: the vaults that it opened, in order, and everything that left it."""
+    """One run: the curators that it opened, in order, and everything that left it."""
 
     replay: "Run | None" = None
-    vaults: list = field(default_factory=list)
+    curators: list = field(default_factory=list)
     left: dict = field(default_factory=dict)
 
     def watched(self, cls):
-        """A class of vaults that belong to this run."""
+        """A class of curators that belong to this run."""
         run = self
 
         class Watched(cls):
             def __init__(self, *args, **settings):
-                number = len(run.vaults)
+                number = len(run.curators)
                 if run.replay is not None:
-                    settings["replay"] = run.replay.vaults[number].transcript
+                    settings["replay"] = run.replay.curators[number].transcript
                 super().__init__(*args, noise=ReplayedNoise(number + 1), **settings)
-                run.vaults.append(self)
+                run.curators.append(self)
 
         return Watched
 
     @property
     def accounts(self):
-        """All that was charged; survey and curator share a ledger."""
-        return self.vaults[0].ledger.accounts
+        """All that was charged; curators of one run share a ledger."""
+        return self.curators[0].ledger.accounts
 
     def all(self, name):
         """One list of all transcripts, one after the other."""
-        return [step for vault in self.vaults for step in getattr(vault.transcript, name)]
+        return [step for curator in self.curators for step in getattr(curator.transcript, name)]
 
 
 class Watcher:
-    """Runs something with vaults that remember, and gathers all that it says."""
+    """Runs something with curators that remember, and gathers all that it says."""
 
     def __init__(self, monkeypatch, capsys, caplog):
         self.monkeypatch, self.capsys, self.caplog = monkeypatch, capsys, caplog
@@ -84,10 +77,10 @@ class Watcher:
         run = Run(replay)
         self.caplog.clear()
         self.capsys.readouterr()
-        with self._doors(run), warnings.catch_warnings(record=True) as warned:
+        with self._exchanged(run), warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             left = action(*data)
-        assert run.vaults, "nothing was asked, or it was asked elsewhere"
+        assert run.curators, "nothing was asked, or it was asked elsewhere"
         printed = self.capsys.readouterr()
         run.left = {
             **left,
@@ -98,11 +91,11 @@ class Watcher:
         return run
 
     @contextmanager
-    def _doors(self, run):
+    def _exchanged(self, run):
         with self.monkeypatch.context() as patch:
-            for door in DOORS:
-                patch.setattr(f"{door}.Survey", run.watched(RememberingSurvey))
-                patch.setattr(f"{door}.Curator", run.watched(Remembering), raising=False)
+            for module in OPENED_IN:
+                patch.setattr(f"{module}.HistogramCurator", run.watched(RecordingHistograms))
+                patch.setattr(f"{module}.Curator", run.watched(RecordingCurator), raising=False)
             yield
 
 
@@ -133,9 +126,9 @@ def plain(value):
 
 
 def check_alike(one, other):
-    """The same queries, with the same laws, and nothing has left beside what was released."""
+    """The same queries, with the same mechanisms, and nothing has left beside what was released."""
     assert one.all("queries") == other.all("queries")
-    assert one.all("laws") == other.all("laws")
+    assert one.all("mechanisms") == other.all("mechanisms")
     assert one.left.keys() == other.left.keys()
     for name, value in one.left.items():
         assert value == other.left[name], name
@@ -146,7 +139,7 @@ def check_losses(one, other, *, epsilon, delta):
 
     Returns what was lost in each currency.
     """
-    steps = zip(*(one.all(name) for name in ("laws", "released", "exact")), strict=True)
+    steps = zip(*(one.all(name) for name in ("mechanisms", "released", "exact")), strict=True)
     losses = [loss(*step, there) for step, there in zip(steps, other.all("exact"), strict=True)]
     entries = [entry for account in one.accounts for entry in account.entries]
     assert len(losses) == len(entries)

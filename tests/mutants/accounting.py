@@ -28,7 +28,7 @@ MUTANTS = {
         f"{LEDGER}::test_what_equals_an_account_takes_none_back",
     ),
     "the account that was asked with is charged, not the ledger's": Mutant(
-        "_core/vault.py",
+        "_core/private_data.py",
         "positions = self.__ledger.charge(account, entries)",
         "positions = getattr(account, 'charge', lambda e: account.ledger.charge(account, e))"
         "(entries)",
@@ -92,7 +92,7 @@ MUTANTS = {
         f"{LEDGER}::test_caps_stay_as_they_were_granted",
     ),
     "subclasses of shares are let in": Mutant(
-        "_core/vault.py",
+        "_core/private_data.py",
         "if type(share) is not Share or share.account is None:",
         "if not isinstance(share, Share) or share.account is None:",
         f"{LEDGER}::test_a_share_with_two_faces_buys_nothing",
@@ -104,7 +104,7 @@ MUTANTS = {
         f"{LEDGER}::test_the_kind_of_a_share_is_a_word",
     ),
     "anything is a ledger": Mutant(
-        "_core/vault.py",
+        "_core/private_data.py",
         "if ledger is not None and not isinstance(ledger, Ledger):",
         "if ledger is not None and not ledger:",
         f"{LEDGER}::test_a_curator_takes_no_ledger_but_a_ledger",

@@ -59,19 +59,19 @@ MUTANTS = {
         f"{SENSITIVITY}::test_a_group_moves_no_more_than_its_rows_together",
     ),
     "exact counts, noisy sums": Mutant(
-        "_core/vault.py",
+        "_core/private_data.py",
         "        return exact + noise\n",
         "        return exact + (noise if exact.shape[1] > 1 else 0)\n",
         f"{CURATOR}::test_the_stated_deviation_is_the_measured_one",
     ),
     "no noise on empty cells": Mutant(
-        "_core/vault.py",
+        "_core/private_data.py",
         "        return exact + noise\n",
         "        return exact + noise * (exact != 0)\n",
         f"{CURATOR}::test_the_stated_deviation_is_the_measured_one",
     ),
     "one scalar of noise for a whole answer": Mutant(
-        "_core/vault.py",
+        "_core/private_data.py",
         "        return exact + noise\n",
         "        return exact + noise.ravel()[0]\n",
         f"{CURATOR}::test_the_stated_deviation_is_the_measured_one",
@@ -83,7 +83,7 @@ MUTANTS = {
         f"{CURATOR}::test_joint_noise_answers_counts_and_sums_of_the_same_pass",
     ),
     "rows are read before the charge": Mutant(
-        "_core/vault.py",
+        "_core/private_data.py",
         "        positions = self.__ledger.charge(account, entries)\n"
         "        result = read(self.__rows)\n",
         "        result = read(self.__rows)\n"
@@ -97,7 +97,7 @@ MUTANTS = {
         f"{CURATOR}::test_foreign_queries_are_refused_before_the_charge",
     ),
     "shares of any ledger are taken": Mutant(
-        "_core/vault.py",
+        "_core/private_data.py",
         "if share.account.ledger is not self.ledger:",
         "if share.account.ledger is None:",
         f"{CURATOR}::test_bad_queries_are_refused_before_the_charge",
@@ -163,7 +163,7 @@ MUTANTS = {
         "tests/unit/test_groups.py",
     ),
     "groups of rows that were opened before count as rows": Mutant(
-        "_core/vault.py",
+        "_core/private_data.py",
         "self._rows_per_neighbour = self.__rows.max_rows_per_group or 1",
         "self._rows_per_neighbour = most if groups is not None else 1",
         f"{CURATOR}::test_rows_opened_with_groups_are_protected_as_groups",

@@ -190,7 +190,7 @@ MUTANTS = {
         f"{CUBES}::test_every_child_is_released_empty_ones_too",
     ),
     "empty children get no noise": Mutant(
-        "_core/vault.py",
+        "_core/private_data.py",
         "        return exact + noise\n",
         "        return exact + noise * (exact != 0)\n",
         f"{CUBES}::test_every_child_is_released_empty_ones_too",

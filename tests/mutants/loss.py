@@ -7,13 +7,13 @@ WRONG = f"{LOSS}::test_a_wrong_scale_is_refused_and_nothing_is_charged_or_read"
 
 MUTANTS = {
     "what a mechanism costs is not compared with its share": Mutant(
-        "_core/vault.py",
+        "_core/private_data.py",
         "if entry.loss > entry.share.amount:",
         "if entry.loss > 2 * entry.share.amount:",
         WRONG,
     ),
     "what a mechanism costs is compared after the charge": Mutant(
-        "_core/vault.py",
+        "_core/private_data.py",
         "        for entry in entries:\n            if entry.loss > entry.share.amount:\n",
         "        self.ledger.charge(entries[0].share.account, entries)\n"
         "        for entry in entries:\n            if entry.loss > entry.share.amount:\n",

@@ -76,26 +76,26 @@ MUTANTS = {
         f"{VIEWS}::test_bad_views_are_refused",
     ),
     "a view has a ledger of its own": Mutant(
-        "_core/vault.py",
+        "_core/private_data.py",
         "        view._in_ball = projection.ball\n",
         "        view._in_ball = projection.ball\n"
         "        view.__ledger = Ledger(*self.ledger.total)\n",
         f"{VIEWS}::test_views_do_not_multiply_the_budget",
     ),
     "a view forgets the groups": Mutant(
-        "_core/vault.py",
+        "_core/private_data.py",
         "        view._in_ball = projection.ball\n",
         "        view._in_ball = projection.ball\n        view._rows_per_neighbour = 1\n",
         f"{VIEWS}::test_a_whole_group_loses_no_more_than_was_charged_through_a_view",
     ),
     "once in a ball, always in a ball": Mutant(
-        "_core/vault.py",
+        "_core/private_data.py",
         "        view._in_ball = projection.ball\n",
         "        view._in_ball |= projection.ball\n",
         f"{MOMENTS}::test_only_the_curator_knows_whether_rows_lie_in_a_ball",
     ),
     "every view is a ball": Mutant(
-        "_core/vault.py",
+        "_core/private_data.py",
         "        view._in_ball = projection.ball\n",
         "        view._in_ball = True\n",
         f"{VIEWS}::test_no_answer_through_a_view_loses_more_than_it_was_charged",

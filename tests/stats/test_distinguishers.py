@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 
 ALPHA = 1e-9
 EPSILON = 1.0

@@ -10,7 +10,7 @@ from scipy import special, stats
 from sfumato import NDLaplace, mean_displacement
 from sfumato._core.local.ndlaplace import NDLaplaceLaw
 from sfumato._core.local.randomizer import Randomizer
-from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import Box
 from tests.laws.ball_chances import chances, reports
 from tests.laws.test_local import small

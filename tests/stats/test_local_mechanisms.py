@@ -11,7 +11,8 @@ from scipy import stats
 
 from sfumato._core.local.ldp import DuchiLaw, LaplaceLaw, PieceLaw, StaircaseLaw
 from sfumato._core.local.one_column import Mixture, TwoPoint, Window
-from sfumato._core.sampling.source import ReplayedNoise, SecureNoise
+from sfumato._core.sampling.source import SecureNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from tests.unit.local_chances import duchi_chances, row_chances, staircase_level
 

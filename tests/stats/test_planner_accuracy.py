@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from sfumato import nonprivate
 from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Cost
-from sfumato._core.sampling.source import NoNoise, ReplayedNoise
+from sfumato._core.testing import NoNoise, ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato.methods import METHODS, NEEDS_DELTA, PlannedTask
 from sfumato.methods._dplloyd import choose_noise, currency, lloyd_step, one_currency, weights

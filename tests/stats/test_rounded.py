@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 from sfumato._core.mechanisms import Ball, Cylinder, PerCellNoise
-from sfumato._core.sampling.source import ReplayedNoise, SecureNoise
+from sfumato._core.sampling.source import SecureNoise
+from sfumato._core.testing import ReplayedNoise
 
 ALPHA = 1e-9
 DRAWS = 100_000

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato._core.sampling.source import ReplayedNoise, SecureNoise
+from sfumato._core.sampling.source import SecureNoise
+from sfumato._core.testing import ReplayedNoise
 
 ALPHA = 1e-9
 DRAWS = 100_000

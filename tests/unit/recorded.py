@@ -7,7 +7,7 @@ import numpy as np
 from sfumato._accounting.budget import Ledger
 from sfumato._core.curator import Curator
 from sfumato._core.releases.histograms import HistogramCurator
-from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._private_bounds.estimate import buy_bounds
 from sfumato.engines._partitions import PartedRows
 from tests.laws.harness import PAYABLE, run

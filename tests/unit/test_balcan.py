@@ -10,7 +10,7 @@ import pytest
 import sfumato
 from sfumato._accounting.budget import Caps
 from sfumato._core.curator import Curator
-from sfumato._core.sampling.source import NoNoise
+from sfumato._core.testing import NoNoise
 from sfumato._lattice.box import REACH
 from sfumato.methods import Balcan, Task
 from sfumato.methods._balcan.config import PRESETS
@@ -106,7 +106,7 @@ def test_selections_know_the_diameter_of_the_ball_and_of_the_cube(law):
     swaps, runs = entries(account, "swaps of"), entries(account, "2 sets of 4 centres")
     assert len(swaps) == 8
     for entry in swaps:
-        assert entry.law == law
+        assert entry.mechanism == law
         assert entry.scale == (2 * REACH) ** 2 / entry.share.amount
     (choice,) = runs
     assert choice.scale == 10 * (2 * REACH) ** 2 / choice.share.amount

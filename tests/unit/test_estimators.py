@@ -20,7 +20,7 @@ import sfumato
 from sfumato import Curator, Overspent, PrivateKMeans
 from sfumato._accounting.budget import Caps
 from sfumato._core.queries.counts import Grid
-from sfumato._core.sampling.source import NoNoise, ReplayedNoise
+from sfumato._core.testing import NoNoise, ReplayedNoise
 from sfumato._serialization import to_dict
 from sfumato.methods import NEEDS_DELTA, DPLloyd
 

@@ -10,7 +10,8 @@ from sklearn.cluster import KMeans
 import sfumato
 from sfumato import Curator, PrivateKMeans, nonprivate
 from sfumato._core.queries.counts import MAX_NUMBERS
-from sfumato._core.sampling.source import ReplayedNoise, SecureNoise
+from sfumato._core.sampling.source import SecureNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._synopsis import Synopsis
 from sfumato.methods import DPLloyd, EUGkM, Hybrid, Task
 from sfumato.methods import _eugkm as module

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from sfumato import LocalClustering, NDLaplace
-from sfumato._core.sampling.source import ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato.evaluate import center_error
 from sfumato.local._clustering import noise_widths, sampled, without_noise
 from sfumato.local._mechanisms import LaplaceMechanism

@@ -25,8 +25,8 @@ from sfumato._core.sampling.bernoulli import (
     leaning_signs,
     subsets,
 )
-from sfumato._core.sampling.source import NoNoise, ReplayedNoise
 from sfumato._core.sampling.stream import Stream
+from sfumato._core.testing import NoNoise, ReplayedNoise
 from sfumato._lattice.box import REACH
 from tests.unit.local_chances import (
     at_most,

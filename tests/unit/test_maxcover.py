@@ -8,7 +8,7 @@ import pytest
 
 import sfumato
 from sfumato import Curator, PrivateKMeans
-from sfumato._core.sampling.source import NoNoise, ReplayedNoise
+from sfumato._core.testing import NoNoise, ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato.methods import MaxCover, NeedsDelta, Task
 from sfumato.methods._max_cover import GOLDEN, projection_of

@@ -414,7 +414,7 @@ def test_a_worker_that_runs_every_task_loads_neither_noise_nor_budget(d):
     forbidden = (
         "sfumato._core.sampling.source", "sfumato._core.sampling.additive",
         "sfumato._core.sampling.stream",
-        "sfumato._core.mechanisms", "sfumato._core.vault", "sfumato._core.curator",
+        "sfumato._core.mechanisms", "sfumato._core.private_data", "sfumato._core.curator",
         "sfumato._accounting.budget", "sfumato._accounting.receipt",
         "sfumato.methods", "sfumato._private_kmeans",
         "cryptography", "sklearn",

@@ -10,7 +10,7 @@ from sfumato._core.local import ndlaplace as local_laws
 from sfumato._core.local.lattice import LocalLattice
 from sfumato._core.local.ndlaplace import NDLaplaceLaw
 from sfumato._core.local.randomizer import Randomizer
-from sfumato._core.sampling.source import NoNoise, ReplayedNoise
+from sfumato._core.testing import NoNoise, ReplayedNoise
 from sfumato._lattice.box import REACH, Box
 
 BOX = Box((0.0, -10.0), (1.0, 10.0))

@@ -14,7 +14,9 @@ from sfumato._core.sampling.choice import (
     permute_and_flip,
     selection_rate,
 )
-from sfumato._core.sampling.source import NoNoise, ReplayedNoise, SecureNoise, selection_slack
+from sfumato._core.sampling.slack import selection_slack
+from sfumato._core.sampling.source import SecureNoise
+from sfumato._core.testing import NoNoise, ReplayedNoise
 
 ALPHA = 1e-9
 LAWS = {"exponential": exponential, "permute_and_flip": permute_and_flip}

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from sfumato._core.sampling.source import NoNoise, ReplayedNoise, SecureNoise
+from sfumato._core.sampling.source import SecureNoise
 from sfumato._core.sampling.stream import Stream
+from sfumato._core.testing import NoNoise, ReplayedNoise
 
 KEY = bytes(range(32))
 

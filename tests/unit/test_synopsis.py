@@ -9,7 +9,7 @@ import sfumato
 from sfumato import Box, Curator, Synopsis
 from sfumato._accounting.budget import Caps
 from sfumato._core.queries.counts import Grid
-from sfumato._core.sampling.source import NoNoise
+from sfumato._core.testing import NoNoise
 from sfumato._synopsis.cells import GridCells, LooseCells
 
 BOX = Box((0.0, -3.0), (1.0, 3.0))

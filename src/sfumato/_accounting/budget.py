@@ -12,12 +12,9 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import Literal, NoReturn
 
 from sfumato._accounting.gaussian_dp import mu2_of
-
-if TYPE_CHECKING:
-    pass
 
 Kind = Literal["pure", "gdp", "approximate"]
 
@@ -109,15 +106,17 @@ class Entry:
     """One line of an account: what was asked, what it cost, how it was noised.
 
     `loss` is what the mechanism with this scale costs at most, in the currency of the share.
+    `chapter` is the part of the code that must be right for it (docs/trusted.md).
     """
 
     query: str
     share: Share
-    law: str
+    mechanism: str
     scale: Fraction
     noise: str
     slack: float
     loss: Fraction
+    chapter: str = "Core queries"
     released: bool = False
 
 

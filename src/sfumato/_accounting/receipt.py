@@ -6,7 +6,6 @@ import json
 import math
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from itertools import groupby
 from typing import Any
 
 from sfumato._accounting.budget import Account, Entry, Kind
@@ -18,13 +17,13 @@ from sfumato._accounting.guarantee import (
     shown_above,
 )
 
-_KINDS: tuple[Kind, ...] = ("pure", "gdp", "approximate")
-_UNITS = {"pure": "ε", "gdp": "μ²", "approximate": "ε"}
+ALWAYS = ("Accounting", "Sampling", "Mechanisms and the curator", "Kernels", "Rows in memory")
+"""Chapters of docs/trusted.md that every receipt relies on."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One query: its exact cost, the law and exact scale of its noise in lattice units.
+    """One query: its exact cost, the mechanism and exact scale of its noise in lattice steps.
 
     `noise` is one standard deviation of that noise in the user's units.
     """
@@ -33,9 +32,10 @@ class Line:
     kind: Kind
     cost: str
     delta: str
-    law: str
+    mechanism: str
     scale: str
     noise: str
+    chapter: str
     released: bool
 
     @classmethod
@@ -46,9 +46,10 @@ class Line:
             kind=entry.share.kind,
             cost=str(entry.share.amount),
             delta=str(entry.share.delta),
-            law=entry.law,
+            mechanism=entry.mechanism,
             scale=str(entry.scale),
             noise=entry.noise,
+            chapter=entry.chapter,
             released=entry.released,
         )
 
@@ -57,9 +58,10 @@ class Line:
 class Receipt:
     """What a fit asked and spent. Prints as a table; `to_json` gives the same as data.
 
-    `slack` is the sum of the statistical distances of the samplers to their laws. `rho` is ρ of
-    zero-concentrated DP that the caps of the fit allow, whatever part of them was charged; None
-    where they allow plain (ε, δ) charges.
+    `slack` is the sum of the statistical distances of the samplers to their distributions. `rho` is
+    ρ of zero-concentrated DP that the caps of the fit allow, whatever part of them was charged;
+    None where they allow plain (ε, δ) charges. `chapters` are the parts of the code that must be
+    right for the promise to hold, by their titles in docs/trusted.md.
     """
 
     method: str
@@ -68,10 +70,11 @@ class Receipt:
     slack: float
     notes: tuple[str, ...] = ()
     rho: float | None = None
+    chapters: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, *accounts: Account, method: str, neighbours: str, notes: tuple[str, ...]
+        cls, *accounts: Account, method: str, neighbours: str, notes: tuple[str, ...], source: str
     ) -> Receipt:
         """Write the receipt of everything that a fit's accounts were charged for."""
         entries = [entry for account in accounts for entry in account.entries]
@@ -82,6 +85,7 @@ class Receipt:
             slack=math.fsum(entry.slack for entry in entries),
             notes=notes,
             rho=rho_of_accounts(accounts),
+            chapters=tuple(dict.fromkeys([*ALWAYS, source, *(e.chapter for e in entries)])),
         )
 
     @property
@@ -123,6 +127,7 @@ class Receipt:
             "numerical_slack": self.slack,
             "finite_precision_delta": self.finite_precision_delta,
             "notes": list(self.notes),
+            "chapters": list(self.chapters),
         }
 
     @classmethod
@@ -141,8 +146,8 @@ class Receipt:
             lines=tuple(Line(**line) for line in data["queries"]),
             slack=data["numerical_slack"],
             notes=tuple(data["notes"]),
-            # Older files have another key, with a ρ of what one run was charged: it is not read.
-            rho=data.get("rho_zcdp_cap"),
+            rho=data["rho_zcdp_cap"],
+            chapters=tuple(data["chapters"]),
         )
 
     def to_json(self, indent: int | None = 2) -> str:
@@ -150,66 +155,9 @@ class Receipt:
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     def __str__(self) -> str:
-        return _render(self)
+        from sfumato._accounting.receipt_text import rendered
 
-
-def _render(receipt: Receipt, width: int = 100) -> str:
-    """Print a receipt as a table, with the promise underneath."""
-    from rich.console import Console
-
-    console = Console(width=width, color_system=None, force_terminal=False, highlight=False)
-    with console.capture() as captured:
-        console.print(table_of(receipt))
-        for sentence in sentences_of(receipt):
-            console.print(sentence)
-    return "\n".join(line.rstrip() for line in captured.get().splitlines())
-
-
-def table_of(receipt: Receipt) -> Any:  # noqa: ANN401  (rich is imported only where it prints)
-    """The queries of a receipt as a rich table."""
-    from rich.table import Table
-
-    table = Table(title=f"Receipt: {receipt.method}", title_justify="left")
-    table.add_column("query")
-    table.add_column("cost", justify="right")
-    table.add_column("noise")
-    table.add_column("one deviation of it")
-    for line, run in groupby(receipt.lines):
-        cost, times = _cost(line.kind, line.cost, line.delta), len(list(run))
-        repeated = f"{times} × {cost}" if times > 1 else cost
-        table.add_row(line.query, repeated, line.law, line.noise)
-    table.add_section()
-    for kind in _KINDS:
-        amount, delta = receipt.spent(kind)
-        if amount:
-            table.add_row(f"total, {kind}", _cost(kind, amount, delta))
-    return table
-
-
-def sentences_of(receipt: Receipt) -> list[str]:
-    """The promise of a receipt in words, and its notes."""
-    delta = f", δ = {receipt.delta:.3g}" if receipt.delta else ""
-    rho = "" if receipt.rho is None else shown_above(receipt.rho, 4)
-    return [
-        f"Promise: ε = {receipt.epsilon:.6g}{delta}. {receipt.guarantee.in_words()}",
-        *([f"As zero-concentrated DP: ρ = {rho}."] if rho else []),
-        _precision(receipt),
-        *(f"Note: {note}." for note in receipt.notes),
-    ]
-
-
-def _precision(receipt: Receipt) -> str:
-    added = receipt.finite_precision_delta
-    if added >= 1:
-        return (
-            "Finite precision of the samplers leaves no guarantee at this ε: a smaller ε has one."
-        )
-    return f"Finite precision of the samplers adds at most {shown_above(added, 2)} to δ."
-
-
-def _cost(kind: Kind, amount: str | Fraction, delta: str | Fraction) -> str:
-    text = f"{_UNITS[kind]} {float(Fraction(amount)):.4g}"
-    return text + (f", δ {float(Fraction(delta)):.3g}" if Fraction(delta) else "")
+        return rendered(self)
 
 
 _FACTORS = (2, 10, 100)

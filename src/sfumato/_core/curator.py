@@ -1,44 +1,39 @@
-"""The one room with raw rows and noise. Nothing leaves it without a charge and noise."""
+"""The curator: answers queries about one dataset until its budget is used up."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from typing import Any, NoReturn, Self
 
-import numpy as np
-
-from sfumato._accounting.budget import Account, Caps, Share
-from sfumato._base.types import Ints
-from sfumato._core.answers import Answer, CellTotals, Tree
-from sfumato._core.queries.choose import Score, check_score
-from sfumato._core.queries.counts import (
-    Cells,
-    Counts,
-    CountsBatch,
-    Grid,
-    Nearest,
-    NearestInProjection,
-    Query,
-    Totals,
-    check_batch,
-    check_query,
-)
-from sfumato._core.releases import sample_aggregate as block_work
-from sfumato._core.releases.choose import Selection
-from sfumato._core.releases.counts import Measurement, counts_part, joint_part, sums_part
-from sfumato._core.releases.first_below import Thresholds
-from sfumato._core.releases.max_cover import Covers
-from sfumato._core.releases.moments import Moments
-from sfumato._core.releases.privtree import Trees
-from sfumato._core.sampling.choice import Law
-from sfumato._core.vault import Views
-from sfumato._lattice.box import REACH
-from sfumato.engines._rows import Rows
+from sfumato._accounting.budget import Account, Caps, Ledger, Share
+from sfumato._base.validation import check_delta, check_epsilon, check_whole
+from sfumato._core.answers import Answer, CellTotals, Picked, Tree
+from sfumato._core.private_data import PrivateData
+from sfumato._core.queries.cells import Grid, Nearest
+from sfumato._core.queries.choose import Score
+from sfumato._core.queries.counts import Cells
+from sfumato._core.queries.cubes import NearestInProjection
+from sfumato._core.queries.first_below import RowsBeyond
+from sfumato._core.queries.max_cover import Grids
+from sfumato._core.queries.moments import Moment
+from sfumato._core.queries.privtree import Domain
+from sfumato._core.queries.projection import Projection
+from sfumato._core.releases.choose import release_choice
+from sfumato._core.releases.counts import release_batch, release_counts, release_sums
+from sfumato._core.releases.first_below import release_first_below
+from sfumato._core.releases.max_cover import release_cover
+from sfumato._core.releases.moments import release_moments
+from sfumato._core.releases.privtree import release_tree
+from sfumato._core.releases.sample_aggregate import release_block_means
+from sfumato._core.sampling.choice import Selector
+from sfumato._core.sampling.source import Noise, SecureNoise
+from sfumato._lattice.box import Box, NanPolicy, columns_in
+from sfumato.engines._open import is_elsewhere, rows_of
 
 __all__ = ["Answer", "CellTotals", "Curator", "Tree"]
 
 
-class Curator(Trees, Thresholds, Moments, Covers, Views):
+class Curator:
     """Answers queries about the rows of one dataset until its budget is used up.
 
     Parameters
@@ -60,13 +55,86 @@ class Curator(Trees, Thresholds, Moments, Covers, Views):
 
     Guarantee: all answers together satisfy the (ε, δ) of the ledger for adding or removing one row,
     or one group, however the queries were chosen: every answer is charged before a row is read,
-    its noise fits the proven sensitivity of its query, and its scale depends on public numbers.
+    its noise is calibrated to the proven sensitivity of its query, and its scale depends on public
+    numbers.
 
     """
+
+    def __init__(
+        self,
+        X: Any,  # noqa: ANN401
+        *,
+        bounds: Any = None,  # noqa: ANN401
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        nan: NanPolicy = "center",
+        groups: Any = None,  # noqa: ANN401
+        max_rows_per_group: int = 1,
+        ledger: Ledger | None = None,
+        noise: Noise | None = None,
+    ) -> None:
+        if (ledger is None) == (epsilon is None):
+            raise ValueError("a curator needs either epsilon (and delta) or a ledger")
+        if ledger is not None and not isinstance(ledger, Ledger):
+            raise TypeError(f"a ledger must be a sfumato Ledger, got {type(ledger).__name__}")
+        ledger = ledger or Ledger(check_epsilon(epsilon), check_delta(delta))
+        limit = check_whole(max_rows_per_group, "max_rows_per_group")
+        rows = rows_of(X, groups=groups, max_rows_per_group=limit, width=columns_in(bounds))
+        box = Box.of(bounds, rows.n_features, nan)
+        elsewhere = is_elsewhere(X)
+        self._data = PrivateData(rows, box, ledger, noise or SecureNoise(), elsewhere=elsewhere)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The budget of this dataset."""
+        return self._data.ledger
+
+    @property
+    def box(self) -> Box:
+        """The bounds, and the lattice in them."""
+        return self._data.box
+
+    @property
+    def rows_per_neighbour(self) -> int:
+        """How many rows one neighbour may take away: 1, or the most that a group may have."""
+        return self._data.rows_per_neighbour
+
+    @property
+    def neighbours(self) -> str:
+        """What is protected as a whole, in words."""
+        return self._data.neighbours
+
+    @property
+    def source(self) -> str:
+        """Where the rows come from: the chapter of docs/trusted.md about it."""
+        return self._data.source
+
+    def __repr__(self) -> str:
+        epsilon, delta = (float(x) for x in self.ledger.left)
+        return f"Curator(n_features={self.box.n_features}, left=({epsilon:.6g}, {delta:.3g}))"
+
+    def __reduce__(self) -> NoReturn:
+        self._data.__reduce__()
 
     def reserve(self, purpose: str, caps: Caps) -> Account:
         """Set a part of the budget aside for one fit; raises `Overspent` if too little is left."""
         return self.ledger.open(purpose, caps)
+
+    def view(self, projection: Projection) -> Self:
+        """Open the same rows as seen through a public linear map, which is free.
+
+        The map is applied within every pass; no mapped copy of the rows is made. The `box` of the
+        view has one unit per lattice step. Shares come from any account of this curator.
+
+        Sensitivity: see `Projection`. A row of the table is one row of the view.
+        Guarantee: that of this curator; nothing is read or released here. A view has the ledger,
+        the noise, the rows and the groups of the curator it was opened from.
+        """
+        self._data.admit(projection, (Projection,))
+        view = object.__new__(type(self))
+        vars(view).update(vars(self))
+        view._data = self._data.seen_through(projection)
+        return view
 
     def counts(self, cells: Cells, *, share: Share) -> Answer:
         """Release how many rows lie in each cell, with noise on every cell, empty ones included.
@@ -74,10 +142,7 @@ class Curator(Trees, Thresholds, Moments, Covers, Views):
         Sensitivity: see `Counts`.
         Guarantee: discrete Laplace noise for a pure share, rounded Gaussian noise for a gdp share.
         """
-        query = check_query(Counts(cells), self.box.n_features)
-        self._check(share)
-        part = counts_part(cells, share, self._rows_per_neighbour)
-        return _flat(self._release(query, part)[0])
+        return release_counts(self._data, cells, share)
 
     def counts_of_each(self, cells: Sequence[Cells], *, share: Sequence[Share]) -> list[Answer]:
         """Release what `counts` would for each of these in turn, from one pass over the rows.
@@ -85,15 +150,7 @@ class Curator(Trees, Thresholds, Moments, Covers, Views):
         Sensitivity: see `Counts`, for each by itself.
         Guarantee: that of `counts` for each and its own share; their costs add.
         """
-        if len(cells) != len(share):
-            raise ValueError(f"{len(share)} shares were given for {len(cells)} queries")
-        each = check_batch(cells, self.box.n_features)
-        self._check(*share)
-        parts = [
-            replace(counts_part(c, s, self._rows_per_neighbour), lines=lines)
-            for c, s, lines in zip(cells, share, each.lines(), strict=True)
-        ]
-        return [_flat(answer) for answer in self._release(each, *parts)]
+        return release_batch(self._data, cells, share)
 
     def sums(
         self,
@@ -106,38 +163,22 @@ class Curator(Trees, Thresholds, Moments, Covers, Views):
     ) -> CellTotals:
         """Release the coordinate sums of each cell, in lattice steps, and its count if asked.
 
-        `counts` buys the counts of the same cells from the same pass over the rows. With `radius`,
-        one for all cells or one for each, rows enter relative to their centre, shortened to that
-        many steps. The deviation stated is that of the widest cell, the others' is in proportion.
-        `joint=True` buys sums and counts together from one pure share, with cylinder noise on
-        (count, sums) or, without a radius, cube noise on (REACH·count, sums).
+        `counts` is a share for the counts of the same cells, from the same pass over the rows. With
+        `radius`, one for all cells or one for each, rows enter relative to their centre, clipped to
+        that many steps. The deviation stated is that of the cell with the largest radius, the
+        others' is in proportion. `joint=True` releases sums and counts together for one pure share,
+        with cylinder noise on (count, sums) or, without a radius, cube noise on (REACH·count,
+        sums).
 
         Sensitivity: see `Totals`; (REACH·count, sums) moves by REACH in the largest entry, and with
         a radius (count, sums) of cell j by 1 and, in L2, by R_j.
-        Guarantee: as `counts`, each part for its own share, with the scale of cell j fitted to R_j;
-        cube noise and cylinder noise are ε-DP for their one share.
+        Guarantee: as `counts`, each part for its own share, with the scale of cell j calibrated to
+        R_j; cube noise and cylinder noise are ε-DP for their one share.
         """
-        query = Totals(cells, radius)
-        check_query(query, self.box.n_features)
-        self._check(share, *([counts] if counts is not None else []))
-        if joint:
-            return self._joint(query, share, counts)
-        parts = [sums_part(query, share, self._rows_per_neighbour, self.box)]
-        if counts is not None:
-            parts.append(counts_part(cells, counts, self._rows_per_neighbour))
-        answers = self._release(query, *parts)
-        return CellTotals(answers[0], _flat(answers[1]) if counts is not None else None)
-
-    def _joint(self, query: Totals, share: Share, counts: Share | None) -> CellTotals:
-        if share.kind != "pure" or counts is not None:
-            raise ValueError("joint counts and sums take one pure share")
-        part, count_std = joint_part(query, share, self._rows_per_neighbour, self.box)
-        values = self._release(query, part)[0].values
-        rows = values[:, 0] / (REACH if query.radius is None else 1)
-        return CellTotals(Answer(values[:, 1:], part.std), Answer(rows, count_std))
+        return release_sums(self._data, cells, share, counts, radius, joint=joint)
 
     def choose(
-        self, score: Score, *, share: Share, picks: int = 1, law: Law = "exponential"
+        self, score: Score, *, share: Share, picks: int = 1, law: Selector = "exponential"
     ) -> list[int]:
         """Select `picks` candidates one after another, without putting them back.
 
@@ -146,68 +187,67 @@ class Curator(Trees, Thresholds, Moments, Covers, Views):
         Guarantee: each pick is an exponential mechanism, or permute-and-flip, over the candidates
         that are left, for an equal part of the share; the parts add up to it.
         """
-        score = check_score(score, self.box.n_features, picks)
-        self._check(share)
-        most = score.sensitivity(ball=self._in_ball) * self._rows_per_neighbour
-        name, of = f"one of {score}", max(2**16, score.n_candidates)
-        selections = [
-            Selection(name, part, most, monotone=True, candidates=of, law=law)
-            for part in share.evenly(picks)
-        ]
-
-        def pick(rows: Rows) -> list[int]:
-            scores = score.scores(rows.fold(self.box, score))
-            left = list(range(len(scores)))
-            return [left.pop(self._draw(s, scores[left])) for s in selections]
-
-        return self._pay([s.entry() for s in selections], pick)
+        return release_choice(self._data, score, share, picks, law)
 
     def block_means(self, k: int, *, blocks: int, share: Share, key: int) -> Answer:
         """Release the average of k centres over disjoint blocks: sample and aggregate.
 
         A keyed hash of a row's own values picks its block; k-means in each block gives k centres in
-        canonical order. Half of the share buys, for each column, a lower and an upper quantile
-        of all block centres; these are clipped to that range and averaged.
+        canonical order. Half of the share is for a lower and an upper quantile of all block
+        centres in each column; these are clipped to that range and averaged.
 
         Sensitivity: a row changes one block, so at most k of the values that a quantile ranks, and
         the sum of the clipped centres by at most k times the range in each column.
         Guarantee: 2d exponential mechanisms and d Laplace mechanisms, each for an equal part.
         """
-        plan = block_work.BlockPlan(k, blocks, self.box.n_features, self._rows_per_neighbour)
-        self._check(share)
-        for_range, for_means = share.evenly(2)
-        edges = plan.edge_selections(for_range)
-        plan.check(for_means)
+        return release_block_means(self._data, k, blocks, share, key)
 
-        def find(rows: Rows) -> tuple[Ints, Ints]:
-            centers = block_work.block_centers(rows.split(self.box, blocks, key), k, key)
-            chosen = [self._draw(s, scores) for s, scores in plan.edge_scores(edges, centers)]
-            return centers, plan.ranges(chosen)
+    def grow(self, domain: Domain, *, share: Share, counts: Share, max_leaves: int = 2**17) -> Tree:
+        """Release a tree of boxes over a domain, and how many rows lie in each of its leaves.
 
-        centers, ranges = self._pay([s.entry() for s in edges], find)
-        parts = plan.mean_parts(for_means, ranges, self.box)
+        Boxes with many rows are halved on their widest side again and again: `share` is for the
+        bits that say which (see `PrivTreeSplits`), `counts` for the noisy counts of the leaves.
+        Nodes split level by level, from the left; once there are `max_leaves` leaves no more do.
 
-        def average(_: Rows) -> list[Ints]:
-            sums = plan.clipped_sums(centers, ranges)
-            return [self._perturb(p.mechanism, p.pick(sums)) for p in parts]
+        Sensitivity: a row lies in the boxes of one path from the root to one leaf. Every bit on
+        that path has a count that moves by 1; the leaves are disjoint, so one count moves by 1.
+        Guarantee: all bits together are ε-DP for `share`, whatever the depth of the tree; the
+        counts of the leaves as in `counts`, for their own share. Both are charged at once.
+        """
+        return release_tree(self._data, domain, share, counts, max_leaves)
 
-        noisy = self._pay([p.entry() for p in parts], average)
-        means = np.concatenate(noisy, axis=1).astype(np.float64) / blocks
-        return Answer(means, max(p.std for p in parts) / blocks)
+    def first_below(self, counts: RowsBeyond, threshold: int, *, share: Share) -> int:
+        """Release the index of the first edge beyond which about `threshold` rows lie, or fewer.
 
-    def _release(self, query: Query | CountsBatch, *parts: Measurement) -> list[Answer]:
-        """Fold the rows once and release every part with its own noise."""
-        for part in parts:
-            part.mechanism.check(part.shape)
+        The number of edges stands for none. One share is enough for any number of edges.
 
-        def read(rows: Rows) -> list[Ints]:
-            exact = rows.fold(self.box, query)
-            lines = exact.reshape(len(exact), -1)
-            return [self._perturb(p.mechanism, p.pick(lines)) for p in parts]
+        Sensitivity: see `RowsBeyond`: a row moves all counts the same way, by at most 1.
+        Guarantee: ε-DP for the ε of the pure share; see `AboveThreshold`.
+        """
+        return release_first_below(self._data, counts, threshold, share)
 
-        noisy = self._pay([p.entry() for p in parts], read)
-        return [Answer(n.astype(np.float64), p.std) for n, p in zip(noisy, parts, strict=True)]
+    def moments(self, moment: Moment, *, share: Share) -> Answer:
+        """Release Σ x_a² of every column, or Σ x·xᵀ, about the origin of the (viewed) lattice.
 
+        Values are in squared lattice steps. Rows enter in coarser steps, see `queries/moments.py`;
+        in still coarser ones where the noise for a tiny share could not be drawn otherwise.
+        `noise_std` is that of a square, on the diagonal of the matrix.
 
-def _flat(answer: Answer) -> Answer:
-    return Answer(answer.values[:, 0], answer.noise_std)
+        Sensitivity: see `Squares` and `Products`; a view with `ball=True` needs no factor for
+        the number of columns.
+        Guarantee: for a pure share discrete Laplace noise on squares and ball noise on products,
+        for a gdp share rounded Gaussian noise on either.
+        """
+        return release_moments(self._data, moment, share)
+
+    def cover(self, grids: Grids, *, share: Share, picks: int) -> list[Picked]:
+        """Pick points, `picks` at each radius from small to large, that cover many rows.
+
+        A pick is an exponential mechanism over all points of its grid, by how many rows it covers
+        that none before it did. All rows come to the driver, as many numbers each as the (viewed)
+        table has columns.
+
+        Sensitivity: see `Grids`: a row counts until it is covered, and never again.
+        Guarantee: all picks together are (ε, δ)-DP for the approximate share; see `Covering`.
+        """
+        return release_cover(self._data, grids, share, picks)

@@ -1,4 +1,4 @@
-"""Noise laws with their scales: what turns an exact integer answer into a release."""
+"""Noise mechanisms with their scales: what turns an exact integer answer into a release."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from sfumato._accounting.budget import Share
 from sfumato._accounting.gaussian_dp import root_above, root_below
 from sfumato._base.types import Ints
 from sfumato._core.queries.cells import Sensitivity
-from sfumato._core.sampling import source as laws
+from sfumato._core.sampling import slack
+from sfumato._core.sampling.additive import check_cube, check_scale
+from sfumato._core.sampling.joint import check_ball, check_cylinder
+from sfumato._core.sampling.source import Noise
 from sfumato._lattice.box import REACH
 
 Shape = tuple[int, ...]
@@ -41,17 +44,17 @@ class Ball:
 
     def check(self, shape: Shape) -> None:
         """Refuse, before any charge, a scale or a dimension that cannot be drawn."""
-        laws.check_ball(self.scale, shape[-1])
+        check_ball(self.scale, shape[-1])
 
     def std_in(self, dim: int) -> float:
         """Standard deviation of one of `dim` entries of a line, rounding included."""
         return sqrt((dim + 1) * float(self.scale) ** 2 + 1 / 12)
 
     def slack(self, shape: Shape) -> float:
-        """Proven distance of the sampler to its law, for one answer."""
-        return laws.ball_slack(prod(shape[:-1]), shape[-1])
+        """Proven distance of the sampler to its distribution, for one answer."""
+        return slack.ball_slack(prod(shape[:-1]), shape[-1])
 
-    def draw(self, noise: laws.Noise, shape: Shape) -> Ints:
+    def draw(self, noise: Noise, shape: Shape) -> Ints:
         """Draw noise for an answer of this shape; the last axis is the line."""
         return noise.ball(self.scale, prod(shape[:-1]), shape[-1]).reshape(shape)
 
@@ -86,7 +89,7 @@ class Cylinder:
     def check(self, shape: Shape) -> None:
         """Refuse, before any charge, scales or a dimension that cannot be drawn."""
         one_scale_per_line(self.scales, shape)
-        laws.check_cylinder(self.scales, self.height, shape[1] - 1)
+        check_cylinder(self.scales, self.height, shape[1] - 1)
 
     def std_in(self, dim: int) -> float:
         """Standard deviation of one of `dim` sums of the widest line, rounding included."""
@@ -97,10 +100,10 @@ class Cylinder:
         return sqrt((dim + 2) * (dim + 3) / 3 * float(self.height) ** 2 + 1 / 12)
 
     def slack(self, shape: Shape) -> float:
-        """Proven distance of the sampler to its law, for one answer."""
-        return laws.cylinder_slack(shape[0], shape[1] - 1)
+        """Proven distance of the sampler to its distribution, for one answer."""
+        return slack.cylinder_slack(shape[0], shape[1] - 1)
 
-    def draw(self, noise: laws.Noise, shape: Shape) -> Ints:
+    def draw(self, noise: Noise, shape: Shape) -> Ints:
         """Draw noise for an answer of this shape."""
         return noise.cylinder(self.scales, self.height, shape[1] - 1)
 
@@ -131,7 +134,7 @@ class Laplace:
 
     def check(self, shape: Shape) -> None:
         """Refuse, before any charge, a scale that cannot be drawn."""
-        laws.check_scale(self.scale)
+        check_scale(self.scale)
 
     @property
     def std(self) -> float:
@@ -140,10 +143,10 @@ class Laplace:
         return sqrt(2.0) * q
 
     def slack(self, shape: Shape) -> float:
-        """Proven distance of the sampler to its law, for one answer."""
-        return laws.laplace_slack(prod(shape))
+        """Proven distance of the sampler to its distribution, for one answer."""
+        return slack.laplace_slack(prod(shape))
 
-    def draw(self, noise: laws.Noise, shape: Shape) -> Ints:
+    def draw(self, noise: Noise, shape: Shape) -> Ints:
         """Draw noise for an answer of this shape."""
         return noise.laplace(self.scale, prod(shape)).reshape(shape)
 
@@ -168,7 +171,7 @@ class Gaussian:
 
     def check(self, shape: Shape) -> None:
         """Refuse, before any charge, a scale that cannot be drawn."""
-        laws.check_scale(self.scale)
+        check_scale(self.scale)
 
     @property
     def std(self) -> float:
@@ -176,10 +179,10 @@ class Gaussian:
         return sqrt(float(self.scale) ** 2 + 1 / 12)
 
     def slack(self, shape: Shape) -> float:
-        """Proven distance of the sampler to its law, for one answer."""
-        return laws.gaussian_slack(prod(shape))
+        """Proven distance of the sampler to its distribution, for one answer."""
+        return slack.gaussian_slack(prod(shape))
 
-    def draw(self, noise: laws.Noise, shape: Shape) -> Ints:
+    def draw(self, noise: Noise, shape: Shape) -> Ints:
         """Draw noise for an answer of this shape."""
         return noise.gaussian(self.scale, prod(shape)).reshape(shape)
 
@@ -205,18 +208,18 @@ class Cube:
 
     def check(self, shape: Shape) -> None:
         """Refuse, before any charge, a scale or a dimension that cannot be drawn."""
-        laws.check_scale(self.scale)
-        laws.check_cube(self.scale, shape[1])
+        check_scale(self.scale)
+        check_cube(self.scale, shape[1])
 
     def std_in(self, dim: int) -> float:
         """Standard deviation of one of `dim` entries of a line."""
         return sqrt((dim + 1) * (dim + 2) / 3) * float(self.scale)
 
     def slack(self, shape: Shape) -> float:
-        """Proven distance of the sampler to its law, for one answer."""
-        return laws.cube_slack(self.scale, *shape)
+        """Proven distance of the sampler to its distribution, for one answer."""
+        return slack.cube_slack(self.scale, *shape)
 
-    def draw(self, noise: laws.Noise, shape: Shape) -> Ints:
+    def draw(self, noise: Noise, shape: Shape) -> Ints:
         """Draw noise for an answer of this shape."""
         return noise.cube(self.scale, *shape)
 
@@ -261,13 +264,13 @@ class PerCellNoise:
             self._alone(scale).check(shape)
 
     def slack(self, shape: Shape) -> float:
-        """Proven distance of the sampler to its law, for one answer."""
+        """Proven distance of the sampler to its distribution, for one answer."""
         return sum(
             self._alone(scale).slack((len(lines), *shape[1:]))
             for scale, lines in self._lines_by_scale().items()
         )
 
-    def draw(self, noise: laws.Noise, shape: Shape) -> Ints:
+    def draw(self, noise: Noise, shape: Shape) -> Ints:
         """Draw noise for an answer of this shape."""
         drawn = np.empty(shape, np.int64)
         for scale, lines in self._lines_by_scale().items():

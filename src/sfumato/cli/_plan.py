@@ -110,7 +110,11 @@ def run_private_bounds(request: Request, *, as_json: bool) -> None:
     if request.output is not None:
         write_whole(request.output, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     receipt = Receipt.of(
-        bought.account, method="bounds", neighbours=survey.neighbours, notes=bought.notes
+        bought.account,
+        method="bounds",
+        neighbours=survey.neighbours,
+        notes=bought.notes,
+        source=survey.source,
     )
     if as_json:
         print_json({"bounds": found, "receipt": receipt.to_dict()})

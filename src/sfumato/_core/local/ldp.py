@@ -13,7 +13,7 @@ from sfumato._accounting.guarantee import ANY_TWO_ROWS, Guarantee
 from sfumato._base.types import Ints
 from sfumato._core.local.lattice import LocalLattice
 from sfumato._core.local.one_column import Mixture, Piece, TwoPoint, Window, check_column_epsilon
-from sfumato._core.sampling.additive import geometric
+from sfumato._core.sampling.additive import MAX_DIM, check_scale, geometric
 from sfumato._core.sampling.bernoulli import (
     CHANCE_BITS,
     LARGEST,
@@ -25,8 +25,8 @@ from sfumato._core.sampling.bernoulli import (
     subsets,
 )
 from sfumato._core.sampling.exact import arithmetic, as_real, uniform_below
-from sfumato._core.sampling.slack import pieces_slack, staircase_slack
-from sfumato._core.sampling.source import MAX_DIM, Noise, check_scale, laplace_slack
+from sfumato._core.sampling.slack import laplace_slack, pieces_slack, staircase_slack
+from sfumato._core.sampling.source import Noise
 from sfumato._core.sampling.stream import Stream
 from sfumato._lattice.box import REACH
 

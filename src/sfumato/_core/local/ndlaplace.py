@@ -18,7 +18,9 @@ from sfumato._accounting.guarantee import Guarantee
 from sfumato._base.types import Ints
 from sfumato._core.local.lattice import BLOCK_ROWS, HAIR, LocalLattice
 from sfumato._core.local.ldp import DuchiLaw, LaplaceLaw, PieceLaw, StaircaseLaw
-from sfumato._core.sampling.source import Noise, ball_slack, check_ball
+from sfumato._core.sampling.joint import check_ball
+from sfumato._core.sampling.slack import ball_slack
+from sfumato._core.sampling.source import Noise
 
 LEAST_ACCEPTED = 2.0**-16
 """Resampling is refused where a report may need more draws than 1 / this on average."""

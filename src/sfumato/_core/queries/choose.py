@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isqrt, prod
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,19 +169,3 @@ class Swaps:
 
 Score = Cost | Swaps
 SCORES = (Cost, Swaps)
-
-
-def check_score(score: object, n_features: int, picks: int) -> Score:
-    """Refuse anything but the curator's own scores of tables of this width."""
-    # Exact types: a subclass, or somebody else's class, could keep the rows that it is shown.
-    if type(score) not in SCORES:
-        raise TypeError(
-            f"{type(score).__name__} is not one of the curator's own scores: "
-            f"{', '.join(c.__name__ for c in SCORES)}"
-        )
-    known = cast(Score, score)
-    if known.n_features != n_features:
-        raise ValueError(f"the candidates have {known.n_features} columns, the data {n_features}")
-    if not 1 <= picks <= known.n_candidates:
-        raise ValueError(f"from {known.n_candidates} candidates, {picks} cannot be picked")
-    return known

@@ -1,4 +1,4 @@
-"""The queries the curator answers: a closed set of frozen data that know their sensitivity.
+"""Counts and sums of cells: queries that know their sensitivity.
 
 A query cuts the lattice into cells (`Nearest`, `Grid`, `Cubes`, `NearestInProjection`) and asks for
 a statistic of every cell (`Counts`, `Totals`). It is also the kernel of the pass over the rows:
@@ -11,34 +11,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isqrt
-from typing import cast
 
 import numpy as np
 
 from sfumato._base.types import Ints, Lattice
-from sfumato._core.queries.cells import Cubes, Grid, Nearest, NearestInProjection, Sensitivity
-from sfumato._core.queries.first_below import RowsBeyond
-from sfumato._lattice.box import MAX_NUMBERS, REACH
+from sfumato._core.queries.cells import Grid as Grid
+from sfumato._core.queries.cells import Nearest as Nearest
+from sfumato._core.queries.cells import Parts
+from sfumato._core.queries.cells import Sensitivity as Sensitivity
+from sfumato._core.queries.cubes import Cubes as Cubes
+from sfumato._core.queries.cubes import NearestInProjection as NearestInProjection
+from sfumato._core.queries.first_below import RowsBeyond as RowsBeyond
+from sfumato._lattice.box import MAX_NUMBERS as MAX_NUMBERS
+from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels import dispatch as kernels
-
-__all__ = [
-    "CELLS",
-    "MAX_NUMBERS",
-    "QUERIES",
-    "Cells",
-    "Counts",
-    "CountsBatch",
-    "Cubes",
-    "Grid",
-    "Nearest",
-    "NearestInProjection",
-    "Query",
-    "RowsBeyond",
-    "Sensitivity",
-    "Totals",
-    "check_batch",
-    "check_query",
-]
 
 Cells = Nearest | Grid | Cubes | NearestInProjection
 CELLS = (Nearest, Grid, Cubes, NearestInProjection)
@@ -57,6 +43,21 @@ class Counts:
     def __str__(self) -> str:
         return f"counts of {self.cells}"
 
+    @property
+    def parts(self) -> Parts:
+        """Its cells."""
+        return ((self.cells, CELLS),)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.cells.n_features
+
+    @property
+    def n_numbers(self) -> int:
+        """Integers of the answer."""
+        return self.cells.n_cells
+
     def sensitivity(self) -> Sensitivity:
         """What one row can change."""
         return Sensitivity(1, 1)
@@ -67,12 +68,7 @@ class Counts:
 
     def add(self, rows: Lattice, state: Ints) -> None:
         """Count one block of rows."""
-        if isinstance(self.cells, Nearest):
-            kernels.nearest_counts(rows, self.cells.centers, state)
-        elif isinstance(self.cells, Grid):
-            kernels.grid_counts(rows, self.cells.per_axis, state)
-        else:
-            self.cells.count(rows, state)
+        self.cells.count(rows, state)
 
 
 @dataclass(frozen=True)
@@ -127,9 +123,19 @@ class Totals:
         return tuple(self.radius)
 
     @property
+    def parts(self) -> Parts:
+        """Its cells."""
+        return ((self.cells, CELLS),)
+
+    @property
     def n_features(self) -> int:
         """Number of columns."""
         return self.cells.n_features
+
+    @property
+    def n_numbers(self) -> int:
+        """Integers of the answer."""
+        return self.cells.n_cells * (self.n_features + 1)
 
     def sensitivity(self) -> Sensitivity:
         """What one row can change in the sums."""
@@ -151,15 +157,11 @@ class Totals:
 
     def add(self, rows: Lattice, state: Ints) -> None:
         """Add one block of rows."""
-        if isinstance(self.cells, Grid):
-            kernels.grid_totals(rows, self.cells.per_axis, state)
-        elif isinstance(self.cells, NearestInProjection):
-            self.cells.total(rows, state)
-        elif self.radius is None:
-            kernels.nearest_totals(rows, self.cells.centers, state)
-        else:
+        if isinstance(self.cells, Nearest) and self.radius is not None:
             radii = np.array(self.radii, dtype=np.int64)
             kernels.nearest_clipped(rows, self.cells.centers, radii, state)
+        else:
+            self.cells.total(rows, state)
 
 
 def _one_each(radii: object, n_cells: int) -> tuple[object, ...]:
@@ -181,6 +183,28 @@ class CountsBatch:
 
     queries: tuple[Counts, ...]
 
+    def __post_init__(self) -> None:
+        if not self.queries:
+            raise ValueError("there is no query: ask about the cells of at least one")
+
+    def __str__(self) -> str:
+        return f"an answer of {len(self.queries)} counts"
+
+    @property
+    def parts(self) -> Parts:
+        """The counts of each."""
+        return tuple((query, (Counts,)) for query in self.queries)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.queries[0].n_features
+
+    @property
+    def n_numbers(self) -> int:
+        """Integers of the answer."""
+        return sum(query.n_numbers for query in self.queries)
+
     def lines(self) -> list[slice]:
         """Where the numbers of each are."""
         ends = np.cumsum([0, *(q.cells.n_cells for q in self.queries)]).tolist()
@@ -194,44 +218,3 @@ class CountsBatch:
         """Count one block of rows in the cells of each."""
         for query, lines in zip(self.queries, self.lines(), strict=True):
             query.add(rows, state[lines])
-
-
-Query = Counts | Totals
-QUERIES = (Counts, Totals)
-
-
-def check_query(query: object, n_features: int) -> Query:
-    """Refuse anything but the curator's own queries about tables of this width."""
-    cells = getattr(query, "cells", None)
-    # Exact types: a subclass, or somebody else's class, could keep the rows that it is shown.
-    if type(query) not in QUERIES or type(cells) not in CELLS:
-        foreign = cells if type(query) in QUERIES else query
-        raise TypeError(
-            f"{type(foreign).__name__} is not one of the curator's own queries: "
-            f"{', '.join(c.__name__ for c in CELLS)}"
-        )
-    known = cast(Query, query)
-    if known.cells.n_features != n_features:
-        raise ValueError(
-            f"the cells have {known.cells.n_features} columns, the data has {n_features}"
-        )
-    width = n_features + 1 if isinstance(known, Totals) else 1
-    _check_numbers(str(known), known.cells.n_cells * width)
-    return known
-
-
-def check_batch(cells: Sequence[Cells], n_features: int) -> CountsBatch:
-    """Refuse the same in each of several counts, and more numbers than fit in all of them."""
-    if not cells:
-        raise ValueError("there is no query: ask about the cells of at least one")
-    for one in cells:
-        check_query(Counts(one), n_features)
-    _check_numbers(f"an answer of {len(cells)} counts", sum(one.n_cells for one in cells))
-    return CountsBatch(tuple(Counts(one) for one in cells))
-
-
-def _check_numbers(what: str, numbers: int) -> None:
-    if numbers > MAX_NUMBERS:
-        raise ValueError(
-            f"{what} has {numbers:,} numbers; at most {MAX_NUMBERS:,} fit: ask for fewer cells"
-        )

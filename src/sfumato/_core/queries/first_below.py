@@ -9,8 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from sfumato._base.types import Ints, Lattice
-from sfumato._core.queries.cells import Nearest
-from sfumato._lattice.box import MAX_NUMBERS
+from sfumato._core.queries.cells import Nearest, Parts
 from sfumato._lattice.kernels import dispatch as kernels
 
 
@@ -36,12 +35,25 @@ class RowsBeyond:
             raise ValueError(
                 f"edges are ascending whole numbers of lattice steps from 1 to {kernels.LONGEST}"
             )
-        if len(edges) >= MAX_NUMBERS:
-            raise ValueError(f"{len(edges):,} edges; fewer than {MAX_NUMBERS:,} fit")
         object.__setattr__(self, "edges", edges)
 
     def __str__(self) -> str:
         return f"{len(self.edges)} distances from {self.cells}"
+
+    @property
+    def parts(self) -> Parts:
+        """Its cells."""
+        return ((self.cells, (Nearest,)),)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.cells.n_features
+
+    @property
+    def n_numbers(self) -> int:
+        """Integers that a pass counts."""
+        return len(self.edges) + 1
 
     def sensitivity(self) -> int:
         """What one row can add to a count."""
@@ -62,19 +74,3 @@ class RowsBeyond:
         # Whoever lies beyond more than i edges lies beyond edge i: the edges ascend.
         counts: Ints = np.cumsum(state[::-1])[::-1][1:]
         return counts
-
-
-def check_rows_beyond(query: object, n_features: int) -> RowsBeyond:
-    """Refuse anything but this query about tables of this width."""
-    # Exact types: a subclass, or somebody else's class, could keep the rows that it is shown.
-    if type(query) is not RowsBeyond or type(query.cells) is not Nearest:
-        foreign = query.cells if type(query) is RowsBeyond else query
-        raise TypeError(
-            f"{type(foreign).__name__} is not the curator's own query about distances: "
-            "RowsBeyond of Nearest cells"
-        )
-    if query.cells.n_features != n_features:
-        raise ValueError(
-            f"the cells have {query.cells.n_features} columns, the data has {n_features}"
-        )
-    return query

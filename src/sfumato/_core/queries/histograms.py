@@ -10,14 +10,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite, ldexp
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Floats, Ints, Lattice
-from sfumato._core.queries.counts import Sensitivity
-from sfumato._lattice.box import BLOCK_CELLS, MAX_NUMBERS
+from sfumato._core.queries.cells import Parts, Sensitivity
+from sfumato._lattice.box import BLOCK_CELLS
 
 MISSING = -1
 """The bin of a cell that is counted nowhere."""
@@ -151,6 +151,21 @@ class Histogram:
 
     binning: Binning
 
+    @property
+    def parts(self) -> Parts:
+        """Its binning."""
+        return ((self.binning, BINNINGS),)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.binning.n_features
+
+    @property
+    def n_numbers(self) -> int:
+        """Integers of the answer."""
+        return self.n_features * self.binning.bins
+
     def __str__(self) -> str:
         return f"histograms of columns by {self.binning}"
 
@@ -168,24 +183,6 @@ class Histogram:
         for column, counts in enumerate(state):
             places = rows[:, column]
             counts += np.bincount(places[places != MISSING], minlength=len(counts))
-
-
-def check_binning(binning: object, n_features: int) -> Binning:
-    """Refuse anything but the curator's own binnings for tables of this width."""
-    if type(binning) not in BINNINGS:
-        raise TypeError(
-            f"{type(binning).__name__} is not one of the curator's own binnings: "
-            f"{', '.join(r.__name__ for r in BINNINGS)}"
-        )
-    known = cast(Binning, binning)
-    if known.n_features != n_features:
-        raise ValueError(f"the binning has {known.n_features} columns, the data has {n_features}")
-    if known.bins * n_features > MAX_NUMBERS:
-        raise ValueError(
-            f"histograms of {n_features} columns by {known} have more than {MAX_NUMBERS:,} "
-            "numbers; private bounds are for fewer columns"
-        )
-    return known
 
 
 def _blocks(rows: NDArray[Any], out: Lattice) -> Iterator[tuple[Floats, Lattice]]:

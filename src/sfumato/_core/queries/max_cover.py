@@ -98,12 +98,3 @@ class Grids:
     def work(self, rows: float) -> float:
         """Rows × grid points near each × radii: how much there is to count, at most."""
         return rows * sum(self.near(i) for i in range(len(self.radii)))
-
-
-def check_grids(grids: object, n_features: int) -> Grids:
-    """Refuse anything but the curator's own grids for tables of this width."""
-    if type(grids) is not Grids:
-        raise TypeError(f"rows are covered from Grids, not {type(grids).__name__}")
-    if grids.n_features != n_features:
-        raise ValueError(f"the grids have {grids.n_features} columns, the data has {n_features}")
-    return grids

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isqrt
-from typing import cast
 
 import numpy as np
 
@@ -155,20 +154,6 @@ class Products:
 
 Moment = Squares | Products
 MOMENTS = (Squares, Products)
-
-
-def check_moment(moment: object, n_features: int) -> Moment:
-    """Refuse anything but the curator's own moments of tables of this width."""
-    # Exact types: a subclass, or somebody else's class, could keep the rows that it is shown.
-    if type(moment) not in MOMENTS:
-        raise TypeError(
-            f"{type(moment).__name__} is not one of the curator's own moments: "
-            f"{', '.join(c.__name__ for c in MOMENTS)}"
-        )
-    known = cast(Moment, moment)
-    if known.n_features != n_features:
-        raise ValueError(f"{known} are asked for, the data has {n_features}")
-    return known
 
 
 def _check(n_features: int, shift: int, numbers: int) -> None:

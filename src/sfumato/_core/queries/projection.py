@@ -246,18 +246,6 @@ class Projection:
         )
 
 
-def check_projection(projection: object, n_features: int) -> Projection:
-    """Refuse anything but the curator's own maps of tables of this width."""
-    # The exact type: a subclass could keep the rows that it is shown.
-    if type(projection) is not Projection:
-        raise TypeError(f"rows are viewed through a Projection, not {type(projection).__name__}")
-    if projection.n_features != n_features:
-        raise ValueError(
-            f"the projection takes {projection.n_features} columns, the data has {n_features}"
-        )
-    return projection
-
-
 def _whole(values: Any, name: str, ndim: int, most: int) -> Ints:  # noqa: ANN401
     given = np.asarray(values)
     if given.dtype.kind not in "iu" or given.ndim != ndim:

@@ -1,4 +1,4 @@
-"""One private selection: which candidates, bought with which share, how peaked."""
+"""Private selection: the release of one of several candidates, or some of them in turn."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ from fractions import Fraction
 from typing import Any, get_args
 
 from sfumato._accounting.budget import Entry, Share
-from sfumato._core.sampling.choice import Law, exponential, permute_and_flip
-from sfumato._core.sampling.source import Noise, selection_slack
+from sfumato._core.private_data import PrivateData
+from sfumato._core.queries.choose import SCORES, Score
+from sfumato._core.sampling.choice import Selector, exponential, permute_and_flip
+from sfumato._core.sampling.slack import selection_slack
+from sfumato._core.sampling.source import Noise
+from sfumato.engines._rows import Rows
+
+PAPERS = "The papers' queries"
+"""The chapter of docs/trusted.md that selections belong to."""
 
 
 @dataclass(frozen=True)
@@ -24,13 +31,13 @@ class Selection:
     most: int
     monotone: bool
     candidates: int = 2**16
-    law: Law = "exponential"
+    law: Selector = "exponential"
 
     def __post_init__(self) -> None:
         if self.share.kind != "pure":
-            raise TypeError(f"a selection is bought with a pure share, got {self.share.kind!r}")
-        if self.law not in get_args(Law):
-            raise ValueError(f"the law of a selection is one of {get_args(Law)}, got {self.law!r}")
+            raise TypeError(f"a selection takes a pure share, got {self.share.kind!r}")
+        if self.law not in get_args(Selector):
+            raise ValueError(f"a selection is one of {get_args(Selector)}, got {self.law!r}")
 
     @property
     def scale(self) -> Fraction:
@@ -42,15 +49,11 @@ class Selection:
         return Fraction(self.most if self.monotone else 2 * self.most) / self.scale
 
     def entry(self) -> Entry:
-        """The line of the account that pays for this selection."""
+        """The line of the account for this selection."""
+        noise = f"e-fold at {float(self.scale / self.most):.3g} × one row"
+        slack = selection_slack(self.candidates)
         return Entry(
-            query=self.query,
-            share=self.share,
-            law=self.law,
-            scale=self.scale,
-            noise=f"e-fold at {float(self.scale / self.most):.3g} × one row",
-            slack=selection_slack(self.candidates),
-            loss=self.loss(),
+            self.query, self.share, self.law, self.scale, noise, slack, self.loss(), PAPERS
         )
 
     def draw(self, noise: Noise, scores: Any) -> int:  # noqa: ANN401
@@ -63,3 +66,25 @@ class Selection:
             sensitivity=self.most,
             monotone=self.monotone,
         )
+
+
+def release_choice(
+    data: PrivateData, score: Score, share: Share, picks: int, law: Selector
+) -> list[int]:
+    """See `Curator.choose`."""
+    data.admit(score, SCORES, share)
+    if not 1 <= picks <= score.n_candidates:
+        raise ValueError(f"from {score.n_candidates} candidates, {picks} cannot be picked")
+    most = score.sensitivity(ball=data.in_ball) * data.rows_per_neighbour
+    name, of = f"one of {score}", max(2**16, score.n_candidates)
+    selections = [
+        Selection(name, part, most, monotone=True, candidates=of, law=law)
+        for part in share.evenly(picks)
+    ]
+
+    def pick(rows: Rows) -> list[int]:
+        scores = score.scores(rows.fold(data.box, score))
+        left = list(range(len(scores)))
+        return [left.pop(data.draw(s, scores[left])) for s in selections]
+
+    return data.pay([s.entry() for s in selections], pick)

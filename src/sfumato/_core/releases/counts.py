@@ -1,42 +1,50 @@
-"""Parts of an answer: which numbers, bought with which share, under which noise."""
+"""Releases of counts and coordinate sums of cells: which numbers, which share, which noise."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+
+import numpy as np
 
 from sfumato._accounting.budget import Entry, Share
 from sfumato._base.types import Ints
+from sfumato._core.answers import Answer, CellTotals
 from sfumato._core.mechanisms import Cube, Cylinder, Mechanism, PerCellNoise, independent
-from sfumato._core.queries.counts import Cells, Counts, Grid, Totals
+from sfumato._core.private_data import PrivateData
+from sfumato._core.queries.cells import Grid, Nearest
+from sfumato._core.queries.counts import Cells, Counts, CountsBatch, Totals
+from sfumato._core.queries.cubes import NearestInProjection
 from sfumato._lattice.box import REACH, Box
+from sfumato.engines._rows import Kernel, Rows
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """Some columns and lines of an exact answer, the share that buys them, the noise they get."""
+    """Some columns and lines of an exact answer, their share, and the noise they get.
+
+    `shape` is that of the numbers, `std` the deviation of one of them in lattice steps or rows,
+    `noise` the same in words and the user's units, `loss` what the noise costs at most.
+    """
 
     query: str
     share: Share
     mechanism: Mechanism
-    columns: slice
     shape: tuple[int, int]
     std: float
     noise: str
     loss: Fraction
+    columns: slice = field(default_factory=lambda: slice(0, 1))
     lines: slice = field(default_factory=lambda: slice(None))
+    chapter: str = "Core queries"
 
     def entry(self) -> Entry:
-        """The line of the account that pays for this part."""
-        kind = self.mechanism
+        """The line of the account for this measurement."""
+        kind, slack = self.mechanism, self.mechanism.slack(self.shape)
+        name = kind.law if isinstance(kind, PerCellNoise) else type(kind).__name__.lower()
         return Entry(
-            query=self.query,
-            share=self.share,
-            law=kind.law if isinstance(kind, PerCellNoise) else type(kind).__name__.lower(),
-            scale=self.mechanism.scale,
-            noise=self.noise,
-            slack=self.mechanism.slack(self.shape),
-            loss=self.loss,
+            self.query, self.share, name, kind.scale, self.noise, slack, self.loss, self.chapter
         )
 
     def pick(self, exact: Ints) -> Ints:
@@ -47,38 +55,105 @@ class Measurement:
         return chosen
 
 
-def counts_part(cells: Cells, share: Share, rows: int) -> Measurement:
-    """The counts of all cells, for neighbours that differ by up to `rows` rows."""
-    most = Counts(cells).sensitivity().times(rows)
+def release_all(data: PrivateData, query: Kernel, *measurements: Measurement) -> list[Answer]:
+    """Fold the rows once and release every measurement with its own noise."""
+    for one in measurements:
+        one.mechanism.check(one.shape)
+
+    def read(rows: Rows) -> list[Ints]:
+        exact = rows.fold(data.box, query)
+        lines = exact.reshape(len(exact), -1)
+        return [data.perturb(one.mechanism, one.pick(lines)) for one in measurements]
+
+    noisy = data.pay([one.entry() for one in measurements], read)
+    pairs = zip(noisy, measurements, strict=True)
+    return [Answer(n.astype(np.float64), one.std) for n, one in pairs]
+
+
+def release_counts(data: PrivateData, cells: Cells, share: Share) -> Answer:
+    """See `Curator.counts`."""
+    query = data.admit(Counts(cells), (Counts,), share)
+    return _flat(release_all(data, query, measure_counts(data, cells, share))[0])
+
+
+def release_batch(
+    data: PrivateData, cells: Sequence[Cells], shares: Sequence[Share]
+) -> list[Answer]:
+    """See `Curator.counts_of_each`."""
+    if len(cells) != len(shares):
+        raise ValueError(f"{len(shares)} shares were given for {len(cells)} queries")
+    query = CountsBatch(tuple(Counts(one) for one in cells))
+    data.admit(query, (CountsBatch,), *shares)
+    parts = [
+        replace(measure_counts(data, c, s), lines=lines)
+        for c, s, lines in zip(cells, shares, query.lines(), strict=True)
+    ]
+    return [_flat(answer) for answer in release_all(data, query, *parts)]
+
+
+def release_sums(
+    data: PrivateData,
+    cells: Nearest | Grid | NearestInProjection,
+    share: Share,
+    counts: Share | None,
+    radius: int | Sequence[int] | None,
+    *,
+    joint: bool,
+) -> CellTotals:
+    """See `Curator.sums`."""
+    query, shares = Totals(cells, radius), [share, *([counts] if counts is not None else [])]
+    data.admit(query, (Totals,), *shares)
+    if not joint:
+        parts = [measure_sums(data, query, share)]
+        parts += [measure_counts(data, cells, one) for one in shares[1:]]
+        sums, *sizes = release_all(data, query, *parts)
+        return CellTotals(sums, _flat(sizes[0]) if sizes else None)
+    if share.kind != "pure" or counts is not None:
+        raise ValueError("joint counts and sums take one pure share")
+    part, count_std = measure_jointly(data, query, share)
+    values = release_all(data, query, part)[0].values
+    rows = values[:, 0] / (REACH if query.radius is None else 1)
+    return CellTotals(Answer(values[:, 1:], part.std), Answer(rows, count_std))
+
+
+def measure_counts(data: PrivateData, cells: Cells, share: Share) -> Measurement:
+    """The counts of all cells."""
+    most = Counts(cells).sensitivity().times(data.rows_per_neighbour)
     mechanism = independent(share, most)
     shape, std, loss = (cells.n_cells, 1), mechanism.std, mechanism.loss(most)
     whole = isinstance(cells, Grid) and cells.n_cells == 1
     name = "number of rows" if whole else f"counts of {cells}"
-    return Measurement(name, share, mechanism, slice(0, 1), shape, std, in_rows(std), loss)
+    return Measurement(
+        name, share, mechanism, shape, std, in_rows(std), loss, chapter=cells.chapter
+    )
 
 
-def sums_part(query: Totals, share: Share, rows: int, box: Box) -> Measurement:
-    """The sums of all cells, for neighbours that differ by up to `rows` rows."""
+def measure_sums(data: PrivateData, query: Totals, share: Share) -> Measurement:
+    """The sums of all cells."""
     mechanism: Mechanism
     if isinstance(query.radius, tuple):
-        each = [s.times(rows) for s in query.sensitivities()]
+        each = [s.times(data.rows_per_neighbour) for s in query.sensitivities()]
         mechanism = PerCellNoise.fitting(share, each)
         loss = mechanism.loss(each)
     else:
-        most = query.sensitivity().times(rows)
+        most = query.sensitivity().times(data.rows_per_neighbour)
         mechanism = independent(share, most)
         loss = mechanism.loss(most)
     shape, std = (query.cells.n_cells, query.n_features), mechanism.std
-    noise = f"{in_units(box, std)} per sum{_where(query)}"
-    return Measurement(str(query), share, mechanism, slice(1, None), shape, std, noise, loss)
+    noise = f"{in_units(data.box, std)} per sum{_where(query)}"
+    columns, chapter = slice(1, None), query.cells.chapter
+    return Measurement(
+        str(query), share, mechanism, shape, std, noise, loss, columns, chapter=chapter
+    )
 
 
-def joint_part(query: Totals, share: Share, rows: int, box: Box) -> tuple[Measurement, float]:
-    """Counts and sums of all cells under one noise, for up to `rows` rows.
+def measure_jointly(data: PrivateData, query: Totals, share: Share) -> tuple[Measurement, float]:
+    """Counts and sums of all cells under one noise.
 
-    Returns the part and the deviation of a count; that of a sum is the part's own.
+    Returns the measurement and the deviation of a count; that of a sum is the measurement's own.
     """
-    shape = (query.cells.n_cells, query.n_features + 1)
+    rows, d = data.rows_per_neighbour, query.n_features
+    shape = (query.cells.n_cells, d + 1)
     mechanism: Mechanism
     if query.radius is None:
         mechanism = Cube.fitting(share, rows)
@@ -87,12 +162,16 @@ def joint_part(query: Totals, share: Share, rows: int, box: Box) -> tuple[Measur
         loss = mechanism.loss(rows)
     else:
         mechanism = Cylinder.fitting(share, query.radii, rows)
-        std = mechanism.std_in(query.n_features)
-        count_std = mechanism.count_std_in(query.n_features)
+        std = mechanism.std_in(d)
+        count_std = mechanism.count_std_in(d)
         loss = mechanism.loss(query.radii, rows)
-    noise = f"{in_rows(count_std)}, {in_units(box, std)} per sum{_where(query)}"
-    name = f"counts and {query}"
-    return Measurement(name, share, mechanism, slice(None), shape, std, noise, loss), count_std
+    noise = f"{in_rows(count_std)}, {in_units(data.box, std)} per sum{_where(query)}"
+    name, columns = f"counts and {query}", slice(None)
+    return Measurement(name, share, mechanism, shape, std, noise, loss, columns), count_std
+
+
+def _flat(answer: Answer) -> Answer:
+    return Answer(answer.values[:, 0], answer.noise_std)
 
 
 def _where(query: Totals) -> str:

@@ -1,4 +1,4 @@
-"""One search for the first count below a threshold: how it is paid and how it is noised."""
+"""AboveThreshold: the release of the first count below a threshold."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import numpy as np
 
 from sfumato._accounting.budget import Entry, Share
 from sfumato._base.types import Ints
-from sfumato._core.queries.first_below import RowsBeyond, check_rows_beyond
-from sfumato._core.sampling import source as laws
-from sfumato._core.vault import Vault
+from sfumato._core.private_data import PrivateData
+from sfumato._core.queries.first_below import RowsBeyond
+from sfumato._core.sampling.additive import check_scale
+from sfumato._core.sampling.slack import laplace_slack
+from sfumato._core.sampling.source import Noise
 from sfumato.engines._rows import Rows
 
 MAX_THRESHOLD = 2**62
@@ -38,13 +40,13 @@ class AboveThreshold:
 
     def __post_init__(self) -> None:
         if self.share.kind != "pure":
-            raise TypeError(f"a search is bought with a pure share, got {self.share.kind!r}")
+            raise TypeError(f"a search takes a pure share, got {self.share.kind!r}")
         if type(self.threshold) is not int or abs(self.threshold) > MAX_THRESHOLD:
             raise ValueError(
                 "a threshold is a whole number of rows (an int) between -2^62 and 2^62, "
                 f"got {self.threshold!r}"
             )
-        laws.check_scale(self.scale)
+        check_scale(self.scale)
 
     @property
     def scale(self) -> Fraction:
@@ -56,19 +58,12 @@ class AboveThreshold:
         return 2 * Fraction(self.most) / self.scale
 
     def entry(self) -> Entry:
-        """The line of the account that pays for this search."""
-        std = float(self.scale) * 2**0.5
-        return Entry(
-            query=self.query,
-            share=self.share,
-            law="threshold",
-            scale=self.scale,
-            noise=f"± {std:.3g} rows each on the threshold and on every count",
-            slack=laws.laplace_slack(self.size + 1),
-            loss=self.loss(),
-        )
+        """The line of the account for this search."""
+        noise = f"± {float(self.scale) * 2**0.5:.3g} rows each on the threshold and on every count"
+        slack, loss = laplace_slack(self.size + 1), self.loss()
+        return Entry(self.query, self.share, "above_threshold", self.scale, noise, slack, loss)
 
-    def draw(self, noise: laws.Noise, counts: Ints) -> int:
+    def draw(self, noise: Noise, counts: Ints) -> int:
         """Search the counts; their number is the answer where none is below."""
         moved = noise.laplace(self.scale, self.size + 1)
         below = counts + moved[1:] <= self.threshold + moved[0]
@@ -76,26 +71,13 @@ class AboveThreshold:
         return int(np.append(below, True).argmax())
 
 
-class Thresholds(Vault):
-    """The verb that looks through many counts and releases one index; see `Curator`.
+def release_first_below(data: PrivateData, query: RowsBeyond, threshold: int, share: Share) -> int:
+    """See `Curator.first_below`."""
+    data.admit(query, (RowsBeyond,), share)
+    most = query.sensitivity() * data.rows_per_neighbour
+    search = AboveThreshold(f"first of {query}", share, most, threshold, len(query.edges))
 
-    Guarantee: that of `AboveThreshold`, for the ε of the share.
-    """
+    def read(rows: Rows) -> int:
+        return data.draw(search, query.counts(rows.fold(data.box, query)))
 
-    def first_below(self, counts: RowsBeyond, threshold: int, *, share: Share) -> int:
-        """Release the index of the first edge beyond which about `threshold` rows lie, or fewer.
-
-        The number of edges stands for none. One price buys any number of edges.
-
-        Sensitivity: see `RowsBeyond`: a row moves all counts the same way, by at most 1.
-        Guarantee: ε-DP for the ε of the pure share; see `AboveThreshold`.
-        """
-        query = check_rows_beyond(counts, self.box.n_features)
-        self._check(share)
-        most = query.sensitivity() * self._rows_per_neighbour
-        law = AboveThreshold(f"first of {query}", share, most, threshold, len(query.edges))
-
-        def search(rows: Rows) -> int:
-            return self._draw(law, query.counts(rows.fold(self.box, query)))
-
-        return self._pay([law.entry()], search)
+    return data.pay([search.entry()], read)

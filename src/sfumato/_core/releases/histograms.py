@@ -1,4 +1,4 @@
-"""The door for rows that have no bounds yet: histograms of raw columns, and nothing else."""
+"""Releases about rows that have no bounds yet: histograms of raw columns, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from sfumato._accounting.budget import Account, Caps, Ledger, Share
 from sfumato._base.types import Ints
 from sfumato._core.answers import Answer
 from sfumato._core.mechanisms import independent
-from sfumato._core.queries.histograms import Binning, Histogram, check_binning
+from sfumato._core.private_data import PrivateData
+from sfumato._core.queries.histograms import Binning, Histogram
 from sfumato._core.releases.counts import Measurement, in_rows
-from sfumato._core.sampling.source import Noise
-from sfumato._core.vault import Vault
+from sfumato._core.sampling.source import Noise, SecureNoise
+from sfumato._lattice.box import Box
+from sfumato.engines._open import is_elsewhere, rows_of
 from sfumato.engines._rows import Rows
 
 
-class HistogramCurator(Vault):
+class HistogramCurator:
     """Answers histograms of the columns of a dataset whose bounds are not known.
 
-    It pays from a ledger that a `Curator` of the same rows can share afterwards.
+    It charges a ledger that a `Curator` of the same rows can share afterwards.
 
     Guarantee: as a `Curator`: all answers together satisfy the (ε, δ) of the ledger for adding or
-    removing one row, or one group. A cell finds its bin by itself, on a public binning.
+    removing one row, or one group. A cell finds its bin by itself, by public edges.
     """
 
     def __init__(
@@ -35,20 +37,19 @@ class HistogramCurator(Vault):
         max_rows_per_group: int = 1,
         noise: Noise | None = None,
     ) -> None:
-        # No query here looks at the box.
-        super().__init__(
-            X,
-            bounds=(-1, 1),
-            groups=groups,
-            max_rows_per_group=max_rows_per_group,
-            ledger=ledger,
-            noise=noise,
-        )
+        rows = rows_of(X, groups=groups, max_rows_per_group=max_rows_per_group)
+        # No query here looks at the bounds.
+        box = Box.of((-1, 1), rows.n_features)
+        elsewhere = is_elsewhere(X)
+        self._data = PrivateData(rows, box, ledger, noise or SecureNoise(), elsewhere=elsewhere)
+        self.ledger = ledger
+        self.neighbours = self._data.neighbours
+        self.source = self._data.source
 
     @property
     def n_features(self) -> int:
         """Number of columns."""
-        return self.box.n_features
+        return self._data.box.n_features
 
     def reserve(self, purpose: str, caps: Caps) -> Account:
         """Set a part of the budget aside; raises `Overspent` if too little is left."""
@@ -56,7 +57,7 @@ class HistogramCurator(Vault):
 
     def check(self, binning: Binning, share: Share) -> None:
         """Refuse what `histogram` would refuse, without asking."""
-        self._part(binning, share)
+        self._measure(binning, share)
 
     def histogram(self, binning: Binning, *, share: Share) -> Answer:
         """Release how many cells of each column lie in each bin, with noise on every bin.
@@ -64,21 +65,19 @@ class HistogramCurator(Vault):
         Sensitivity: see `Histogram`; d for one row in L1, m·d for a group of m rows.
         Guarantee: discrete Laplace noise for a pure share, rounded Gaussian noise for a gdp share.
         """
-        part = self._part(binning, share)
-        query = Histogram(binning)
+        query, part = self._measure(binning, share)
 
         def read(rows: Rows) -> Ints:
-            return self._perturb(part.mechanism, rows.fold(binning, query))
+            return self._data.perturb(part.mechanism, rows.fold(binning, query))
 
-        return Answer(self._pay([part.entry()], read).astype(np.float64), part.std)
+        return Answer(self._data.pay([part.entry()], read).astype(np.float64), part.std)
 
-    def _part(self, binning: Binning, share: Share) -> Measurement:
-        query = Histogram(check_binning(binning, self.n_features))
-        self._check(share)
-        most = query.sensitivity().times(self._rows_per_neighbour)
+    def _measure(self, binning: Binning, share: Share) -> tuple[Histogram, Measurement]:
+        query = self._data.admit(Histogram(binning), (Histogram,), share)
+        most = query.sensitivity().times(self._data.rows_per_neighbour)
         mechanism = independent(share, most)
         shape, std, loss = (self.n_features, binning.bins), mechanism.std, mechanism.loss(most)
         mechanism.check(shape)
-        return Measurement(
-            str(query), share, mechanism, slice(None), shape, std, in_rows(std), loss
-        )
+        noise, chapter = in_rows(std), "Private bounds"
+        part = Measurement(str(query), share, mechanism, shape, std, noise, loss, chapter=chapter)
+        return query, part

@@ -19,11 +19,13 @@ from sfumato._accounting.budget import Entry, Share
 from sfumato._base.types import Ints, Lattice, Mask
 from sfumato._base.validation import check_whole
 from sfumato._core.answers import Picked
-from sfumato._core.queries.max_cover import Grids, check_grids
+from sfumato._core.private_data import PrivateData
+from sfumato._core.queries.max_cover import Grids
+from sfumato._core.releases.choose import PAPERS
 from sfumato._core.sampling.choice import choose_class
 from sfumato._core.sampling.exact import uniform_below
-from sfumato._core.sampling.source import Noise, selection_slack
-from sfumato._core.vault import Vault
+from sfumato._core.sampling.slack import selection_slack
+from sfumato._core.sampling.source import Noise
 from sfumato._lattice.kernels.cover import Net, add_near, near, pairs_of, tally, tally_near
 from sfumato.engines._rows import Rows
 
@@ -148,7 +150,7 @@ class Covering:
     def __post_init__(self) -> None:
         if self.share.kind != "approximate" or not 0 < self.share.delta < 1:
             raise TypeError(
-                "a cover is bought with an approximate share, an ε and a δ above 0, "
+                "a cover takes an approximate share, an ε and a δ above 0, "
                 f"got {self.share.kind!r} with δ = {float(self.share.delta):.3g}"
             )
         if type(self.picks) is not int or not 1 <= self.picks <= MAX_PICKS:
@@ -169,18 +171,12 @@ class Covering:
         return Fraction(int(_mp.ceil(_mp.ldexp(most, shift)))) / Fraction(2) ** shift
 
     def entry(self, n_features: int) -> Entry:
-        """The line of the account that pays for all picks."""
+        """The line of the account for all picks."""
         scale = 1 / self.rate
-        return Entry(
-            query=self.query,
-            share=self.share,
-            law="cover",
-            scale=scale,
-            noise=f"e-fold at {float(scale):.3g} rows",
-            # A pick takes a uniform number, and one or one for each column.
-            slack=self.picks * selection_slack(n_features + 2),
-            loss=self.loss(),
-        )
+        noise = f"e-fold at {float(scale):.3g} rows"
+        # A pick takes a uniform number, and one or one for each column.
+        slack = self.picks * selection_slack(n_features + 2)
+        return Entry(self.query, self.share, "cover", scale, noise, slack, self.loss(), PAPERS)
 
     def draw(self, noise: Noise, cover: Cover) -> Ints:
         """Pick one point of the whole grid, in lattice steps; without noise the first of the best.
@@ -200,36 +196,21 @@ class Covering:
         return cover.find(int(scores[chosen - 1]), int(rank[0]))
 
 
-class Covers(Vault):
-    """The verb `cover`; see `Curator`.
+def release_cover(data: PrivateData, grids: Grids, share: Share, picks: int) -> list[Picked]:
+    """See `Curator.cover`."""
+    nets = data.admit(grids, (Grids,), share).nets()
+    all_picks = check_whole(picks, "picks") * len(nets)
+    covering = Covering(f"{picks} {grids}", share, data.rows_per_neighbour, all_picks)
 
-    Guarantee: that of `Covering`, for the ε and δ of the share.
-    """
+    def read(rows: Rows) -> list[Picked]:
+        (left,) = rows.split(data.box, 1, 0)
+        found = []
+        for radius, net in zip(grids.radii, nets, strict=True):
+            cover = Cover(left, net)
+            for _ in range(picks):
+                found.append(Picked(data.draw(covering, cover), radius))
+                cover.leave(found[-1].point)
+            left = cover.left()
+        return found
 
-    def cover(self, grids: Grids, *, share: Share, picks: int) -> list[Picked]:
-        """Pick points, `picks` at each radius from small to large, that cover many rows.
-
-        A pick is an exponential mechanism over all points of its grid, by how many rows it covers
-        that none before it did. All rows come to the driver, as many numbers each as the (viewed)
-        table has columns.
-
-        Sensitivity: see `Grids`: a row counts until it is covered, and never again.
-        Guarantee: all picks together are (ε, δ)-DP for the approximate share; see `Covering`.
-        """
-        nets = check_grids(grids, self.box.n_features).nets()
-        self._check(share)
-        all_picks = check_whole(picks, "picks") * len(nets)
-        law = Covering(f"{picks} {grids}", share, self._rows_per_neighbour, all_picks)
-
-        def read(rows: Rows) -> list[Picked]:
-            (left,) = rows.split(self.box, 1, 0)
-            found = []
-            for radius, net in zip(grids.radii, nets, strict=True):
-                cover = Cover(left, net)
-                for _ in range(picks):
-                    found.append(Picked(self._draw(law, cover), radius))
-                    cover.leave(found[-1].point)
-                left = cover.left()
-            return found
-
-        return self._pay([law.entry(grids.n_features)], read)
+    return data.pay([covering.entry(grids.n_features)], read)

@@ -1,4 +1,4 @@
-"""A tree of boxes while it grows: which nodes are open, and how far a pass looks below them.
+"""PrivTree: the release of a tree of boxes and of the counts of its leaves.
 
 Everything here but the counts is a function of public numbers and of bits that were released. A
 pass counts several levels below every open node; then the levels are decided one after the other.
@@ -18,7 +18,8 @@ from sfumato._accounting.budget import Entry, Share
 from sfumato._base.types import Ints
 from sfumato._core.answers import Answer, Tree
 from sfumato._core.mechanisms import independent
-from sfumato._core.queries.counts import MAX_NUMBERS, Sensitivity
+from sfumato._core.private_data import PrivateData
+from sfumato._core.queries.cells import Sensitivity
 from sfumato._core.queries.privtree import (
     Branches,
     Corners,
@@ -28,8 +29,10 @@ from sfumato._core.queries.privtree import (
     halves_of,
 )
 from sfumato._core.releases.counts import Measurement, in_rows
-from sfumato._core.sampling import source as laws
-from sfumato._core.vault import Vault
+from sfumato._core.sampling.additive import check_scale
+from sfumato._core.sampling.slack import laplace_slack
+from sfumato._core.sampling.source import Noise
+from sfumato._lattice.box import MAX_NUMBERS
 from sfumato._lattice.kernels.tree import CLOSED, OPEN, Table
 from sfumato.engines._rows import Rows
 
@@ -59,18 +62,19 @@ class PrivTreeSplits:
 
     scale: Fraction
     decay: int
+    max_leaves: int
 
     @classmethod
-    def fitting(cls, share: Share, rows: int) -> PrivTreeSplits:
+    def fitting(cls, share: Share, rows: int, max_leaves: int) -> PrivTreeSplits:
         """Calibrate to a pure share."""
         if share.kind != "pure":
-            raise TypeError(f"the shape of a tree is bought with a pure share, got {share.kind!r}")
+            raise TypeError(f"the shape of a tree takes a pure share, got {share.kind!r}")
         scale = PER_PATH * rows / share.amount
-        return cls(scale, ceil(scale * LOG_2))
+        return cls(scale, ceil(scale * LOG_2), max_leaves)
 
     def check(self) -> None:
         """Refuse, before any charge, a scale that cannot be drawn."""
-        laws.check_scale(self.scale)
+        check_scale(self.scale)
 
     def loss(self, rows: int) -> Fraction:
         """ε of all bits, for neighbours that differ by up to `rows` rows."""
@@ -78,31 +82,26 @@ class PrivTreeSplits:
             raise RuntimeError("the decay of a tree is too small for its noise: a bug in sfumato")
         return PER_PATH * rows / self.scale
 
-    def entry(self, query: str, share: Share, rows: int, max_leaves: int) -> Entry:
-        """The line of the account that pays for the shape of a tree."""
-        return Entry(
-            query=query,
-            share=share,
-            law="privtree",
-            scale=self.scale,
-            noise=f"± {2**0.5 * float(self.scale):.3g} rows per split",
-            # A tree of so many leaves has fewer than twice as many nodes, with a draw each.
-            slack=laws.laplace_slack(2 * max_leaves),
-            loss=self.loss(rows),
-        )
+    def entry(self, share: Share, rows: int) -> Entry:
+        """The line of the account for the shape of a tree."""
+        name = f"PrivTree, at most {self.max_leaves:,} leaves"
+        noise = f"± {2**0.5 * float(self.scale):.3g} rows per split"
+        # A tree of so many leaves has fewer than twice as many nodes, with a draw each.
+        slack = laplace_slack(2 * self.max_leaves)
+        return Entry(name, share, "privtree", self.scale, noise, slack, self.loss(rows))
 
     def biased(self, counts: Ints, depth: int) -> Ints:
         """Take the decay of `depth` levels off counts, down to a floor."""
         biased: Ints = np.maximum(counts - depth * self.decay, -self.decay)
         return biased
 
-    def draw(self, noise: laws.Noise, biased: Ints) -> Bits:
+    def draw(self, noise: Noise, biased: Ints) -> Bits:
         """Decide which nodes split."""
         bits: Bits = biased + noise.laplace(self.scale, len(biased)) > 0
         return bits
 
 
-MOST_PASSES = 8
+MAX_PASSES = 8
 """Passes over the rows in which every tree is finished."""
 
 # Boxes that a pass counts, unless that would take too many passes.
@@ -152,13 +151,13 @@ class Growth:
     def _levels(self) -> int:
         """Levels to count below the open nodes: what fits, and enough to finish in time."""
         fits = (_BOXES // len(self._open)).bit_length() - 1
-        depths, passes = DEEPEST + 1 - self._depth, MOST_PASSES - self._passes
+        depths, passes = DEEPEST + 1 - self._depth, MAX_PASSES - self._passes
         needed = -(-depths // passes) - 1
         # A side of w points can be halved as often as w − 1 has digits.
         sides = np.frexp((self._upper - self._lower).astype(np.float64))[1]
         return min(max(fits, needed), DEEPEST - self._depth, int(sides.sum(axis=1).max()))
 
-    def settle(self, counts: Ints, decide: Decide) -> None:
+    def decide(self, counts: Ints, decide: Decide) -> None:
         """Decide the levels that were counted; what splits on the last of them stays open."""
         levels = [counts]
         while levels[-1].shape[1] > 1:
@@ -206,64 +205,45 @@ MAX_LEAVES = 2**20
 _Grown = tuple[Corners, Corners, Ints, Ints]
 
 
-class Trees(Vault):
-    """The curator's trees; see `Curator`.
+def release_tree(
+    data: PrivateData, domain: Domain, share: Share, counts: Share, max_leaves: int
+) -> Tree:
+    """See `Curator.grow`."""
+    data.admit(domain, (Domain,), share, counts)
+    _check_leaves(max_leaves, domain.n_features)
+    rows = data.rows_per_neighbour
+    splits = PrivTreeSplits.fitting(share, rows, max_leaves)
+    splits.check()
+    leaves = _measure_leaves(counts, rows, max_leaves)
+    leaves.mechanism.check(leaves.shape)
 
-    Guarantee: that of `grow`.
-    """
+    def decide(exact: Ints, depth: int) -> Bits:
+        return data.draw(splits, splits.biased(exact, depth))
 
-    def grow(self, domain: Domain, *, share: Share, counts: Share, max_leaves: int = 2**17) -> Tree:
-        """Release a tree of boxes over a domain, and how many rows lie in each of its leaves.
+    def read(rows: Rows) -> _Grown:
+        growth = Growth(domain, max_leaves)
+        while not growth.done:
+            growth.decide(rows.fold(data.box, growth.query()), decide)
+        lower, upper, depths, exact = growth.leaves()
+        return lower, upper, depths, data.perturb(leaves.mechanism, exact[:, np.newaxis])
 
-        Boxes with many rows are halved on their widest side again and again: `share` buys the bits
-        that say which (see `PrivTreeSplits`), `counts` the noisy counts of the leaves. Nodes split
-        level by level, from the left; once there are `max_leaves` leaves no more do.
-
-        Sensitivity: a row lies in the boxes of one path from the root to one leaf. Every bit on
-        that path has a count that moves by 1; the leaves are disjoint, so one count moves by 1.
-        Guarantee: all bits together are ε-DP for `share`, whatever the depth of the tree; the
-        counts of the leaves as in `counts`, for their own share. Both are charged at once.
-        """
-        self._check(share, counts)
-        _check_tree(domain, max_leaves, self.box.n_features)
-        splits = PrivTreeSplits.fitting(share, self._rows_per_neighbour)
-        splits.check()
-        leaves = _leaves_part(counts, self._rows_per_neighbour, max_leaves)
-        leaves.mechanism.check(leaves.shape)
-
-        def decide(exact: Ints, depth: int) -> Bits:
-            return self._draw(splits, splits.biased(exact, depth))
-
-        def read(rows: Rows) -> _Grown:
-            growth = Growth(domain, max_leaves)
-            while not growth.done:
-                growth.settle(rows.fold(self.box, growth.query()), decide)
-            lower, upper, depths, exact = growth.leaves()
-            return lower, upper, depths, self._perturb(leaves.mechanism, exact[:, np.newaxis])
-
-        name = f"PrivTree, at most {max_leaves:,} leaves"
-        shape = splits.entry(name, share, self._rows_per_neighbour, max_leaves)
-        lower, upper, depths, noisy = self._pay([shape, leaves.entry()], read)
-        answer = Answer(noisy[:, 0].astype(np.float64), leaves.std)
-        return Tree(lower.astype(np.int64), upper.astype(np.int64), depths, answer)
+    lower, upper, depths, noisy = data.pay([splits.entry(share, rows), leaves.entry()], read)
+    answer = Answer(noisy[:, 0].astype(np.float64), leaves.std)
+    return Tree(lower.astype(np.int64), upper.astype(np.int64), depths, answer)
 
 
-def _leaves_part(share: Share, rows: int, max_leaves: int) -> Measurement:
+def _measure_leaves(share: Share, rows: int, max_leaves: int) -> Measurement:
     most = Sensitivity(1, 1).times(rows)
     mechanism = independent(share, most)
     shape, std, loss = (max_leaves, 1), mechanism.std, mechanism.loss(most)
     name = "counts of the leaves of the tree"
-    return Measurement(name, share, mechanism, slice(0, 1), shape, std, in_rows(std), loss)
+    return Measurement(name, share, mechanism, shape, std, in_rows(std), loss)
 
 
-def _check_tree(domain: object, max_leaves: int, n_features: int) -> None:
-    if type(domain) is not Domain:
-        raise TypeError(f"a tree is grown over a Domain, got {type(domain).__name__}")
-    if domain.n_features != n_features:
-        raise ValueError(f"the domain has {domain.n_features} columns, the data has {n_features}")
-    most = min(MAX_LEAVES, MAX_NUMBERS // n_features)
-    if type(max_leaves) is not int or not 1 <= max_leaves <= most:
+def _check_leaves(max_leaves: int, n_features: int) -> None:
+    limit = min(MAX_LEAVES, MAX_NUMBERS // n_features)
+    if type(max_leaves) is not int or not 1 <= max_leaves <= limit:
         raise ValueError(
-            f"max_leaves must be a whole number from 1 to {most:,} for {n_features} columns, got "
+            f"max_leaves must be a whole number from 1 to {limit:,} for {n_features} columns, got "
             f"{max_leaves!r}"
         )

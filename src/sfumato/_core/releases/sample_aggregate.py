@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 
 from sfumato._accounting.budget import Share
 from sfumato._base.types import Floats, Ints, Lattice
+from sfumato._core.answers import Answer
 from sfumato._core.mechanisms import Laplace
-from sfumato._core.queries.counts import MAX_NUMBERS, Sensitivity
-from sfumato._core.releases.choose import Selection
+from sfumato._core.private_data import PrivateData
+from sfumato._core.queries.cells import Sensitivity
+from sfumato._core.releases.choose import PAPERS, Selection
 from sfumato._core.releases.counts import Measurement
-from sfumato._lattice.box import REACH, Box
+from sfumato._lattice.box import MAX_NUMBERS, REACH, Box
+from sfumato.engines._rows import Rows
 
 ITERATIONS = 10
 EDGE = 0.02
@@ -92,8 +95,11 @@ class BlockPlan:
             law = Laplace.fitting(part, most)
             noise = f"± {law.std / self.blocks * box.step[i]:.3g} per mean"
             name = f"means over {self.blocks} blocks of {self.k} centres"
-            where, shape = slice(i, i + 1), (self.k, 1)
-            parts.append(Measurement(name, part, law, where, shape, law.std, noise, law.loss(most)))
+            part_of = slice(i, i + 1)
+            loss, shape = law.loss(most), (self.k, 1)
+            parts.append(
+                Measurement(name, part, law, shape, law.std, noise, loss, part_of, chapter=PAPERS)
+            )
         return parts
 
     def _columns(self, share: Share, ranges: Ints) -> list[tuple[Share, Sensitivity]]:
@@ -106,6 +112,31 @@ class BlockPlan:
         """Sum the centres of all blocks, clipped to the range of their column."""
         sums: Ints = np.clip(centers, ranges[:, 0], ranges[:, 1]).sum(axis=0)
         return sums
+
+
+def release_block_means(data: PrivateData, k: int, blocks: int, share: Share, key: int) -> Answer:
+    """See `Curator.block_means`."""
+    plan = BlockPlan(k, blocks, data.box.n_features, data.rows_per_neighbour)
+    data.admit(plan, (BlockPlan,), share)
+    for_range, for_means = share.evenly(2)
+    edges = plan.edge_selections(for_range)
+    plan.check(for_means)
+
+    def find(rows: Rows) -> tuple[Ints, Ints]:
+        centers = block_centers(rows.split(data.box, blocks, key), k, key)
+        chosen = [data.draw(s, scores) for s, scores in plan.edge_scores(edges, centers)]
+        return centers, plan.ranges(chosen)
+
+    centers, ranges = data.pay([s.entry() for s in edges], find)
+    parts = plan.mean_parts(for_means, ranges, data.box)
+
+    def average(_: Rows) -> list[Ints]:
+        sums = plan.clipped_sums(centers, ranges)
+        return [data.perturb(p.mechanism, p.pick(sums)) for p in parts]
+
+    noisy = data.pay([p.entry() for p in parts], average)
+    means = np.concatenate(noisy, axis=1).astype(np.float64) / blocks
+    return Answer(means, max(p.std for p in parts) / blocks)
 
 
 def block_centers(blocks: Iterator[Lattice], k: int, key: int) -> Ints:

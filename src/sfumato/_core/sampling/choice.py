@@ -19,7 +19,7 @@ from sfumato._core.sampling.exact import exp_fixed, settle, uniform_below
 from sfumato._core.sampling.source import Noise
 from sfumato._core.sampling.stream import Stream
 
-Law = Literal["exponential", "permute_and_flip"]
+Selector = Literal["exponential", "permute_and_flip"]
 Scores = Ints | NDArray[np.object_] | Sequence[int]
 Gaps = NDArray[Any]
 
@@ -177,7 +177,7 @@ def log_probabilities(
     epsilon: Fraction,
     sensitivity: int,
     monotone: bool,
-    law: Law = "exponential",
+    law: Selector = "exponential",
 ) -> Floats:
     """Return the logarithm of each candidate's probability, for tests and audits.
 

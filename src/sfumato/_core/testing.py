@@ -1,22 +1,24 @@
-"""Curators that keep a transcript, and what each answer in it loses: for tests of methods.
+"""For tests: noise that can be replayed, curators that keep a transcript, losses of its answers.
 
 A transcript holds exact numbers. It is for made-up rows only and is never released.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
+from itertools import count
 from math import isqrt
-from typing import Any, Self
+from typing import Any
 
 import mpmath
 import numpy as np
 
 from sfumato._accounting.budget import Share
 from sfumato._base.types import Floats, Ints
-from sfumato._core.answers import Answer, Picked, Tree
 from sfumato._core.curator import Curator
 from sfumato._core.mechanisms import (
     Ball,
@@ -27,19 +29,71 @@ from sfumato._core.mechanisms import (
     Mechanism,
     PerCellNoise,
 )
-from sfumato._core.queries.choose import Score
-from sfumato._core.queries.counts import CountsBatch, Query
-from sfumato._core.queries.first_below import RowsBeyond
-from sfumato._core.queries.max_cover import Grids
-from sfumato._core.queries.moments import Moment
-from sfumato._core.queries.privtree import Domain
-from sfumato._core.queries.projection import Projection
+from sfumato._core.private_data import PrivateData
 from sfumato._core.releases.choose import Selection
-from sfumato._core.releases.counts import Measurement
 from sfumato._core.releases.first_below import AboveThreshold
 from sfumato._core.releases.max_cover import Covering
 from sfumato._core.releases.privtree import PrivTreeSplits
-from sfumato._core.sampling.choice import Law, log_probabilities
+from sfumato._core.sampling.additive import check_cube, check_scale
+from sfumato._core.sampling.choice import log_probabilities
+from sfumato._core.sampling.joint import check_ball, check_cylinder
+from sfumato._core.sampling.source import Sampled
+from sfumato._core.sampling.stream import Stream
+
+
+class ReplayedNoise(Sampled):
+    """Noise for tests: the same key gives the same draws in the same order of calls.
+
+    Guarantee: none. Whoever knows the key can take the noise off again.
+    """
+
+    replayable = True
+
+    def __init__(self, key: bytes | int) -> None:
+        self._key = key.to_bytes(32, "big") if isinstance(key, int) else key
+        self._calls = count()
+
+    def stream(self) -> Stream:
+        """Return the random bits of the next call."""
+        number = next(self._calls).to_bytes(8, "big")
+        return Stream(hashlib.sha256(self._key + number).digest())
+
+
+class NoNoise:
+    """Zeros, so that tests can compare exact answers; a selection takes the first of the best.
+
+    Guarantee: none. What comes out is as raw as what went in.
+    """
+
+    replayable = True
+
+    def stream(self) -> None:
+        """Return no random bits."""
+
+    def laplace(self, scale: Fraction, size: int) -> Ints:
+        """Return zeros for a scale that could be drawn."""
+        check_scale(scale)
+        return np.zeros(size, np.int64)
+
+    def gaussian(self, sigma: Fraction, size: int) -> Ints:
+        """Return zeros for a scale that could be drawn."""
+        check_scale(sigma)
+        return np.zeros(size, np.int64)
+
+    def cube(self, scale: Fraction, rows: int, dim: int) -> Ints:
+        """Return zeros for a scale and a dimension that could be drawn."""
+        check_cube(scale, dim)
+        return np.zeros((rows, dim), np.int64)
+
+    def ball(self, scale: Fraction, rows: int, dim: int) -> Ints:
+        """Return zeros for a scale and a dimension that could be drawn."""
+        check_ball(scale, dim)
+        return np.zeros((rows, dim), np.int64)
+
+    def cylinder(self, scales: Sequence[Fraction], height: Fraction, dim: int) -> Ints:
+        """Return zeros for scales and a dimension that could be drawn."""
+        check_cylinder(scales, height, dim)
+        return np.zeros((len(scales), dim + 1), np.int64)
 
 
 @dataclass
@@ -47,89 +101,62 @@ class Transcript:
     """Everything a curator was asked and answered, one step for each charge."""
 
     queries: list[Any] = field(default_factory=list)
-    laws: list[Any] = field(default_factory=list)
+    mechanisms: list[Any] = field(default_factory=list)
     exact: list[Any] = field(default_factory=list)
     released: list[Any] = field(default_factory=list)
 
 
-class Remembering(Curator):
+class RecordedData(PrivateData):
     """Keeps a transcript; given one, it releases the same again whatever its own rows say.
 
     Guarantee: none. The transcript holds exact numbers.
     """
 
-    replay: Transcript | None = None
+    transcript: Transcript
+    replay: Transcript | None
 
-    @cached_property
-    def transcript(self) -> Transcript:
-        """What was asked and answered so far, in all views together."""
-        return Transcript()
+    @classmethod
+    def of(cls, data: PrivateData, replay: Transcript | None = None) -> RecordedData:
+        """The same data, recorded from now on, in all views together."""
+        recorded = object.__new__(cls)
+        vars(recorded).update(vars(data))
+        recorded.transcript, recorded.replay = Transcript(), replay
+        return recorded
 
-    def _release(self, query: Query | CountsBatch, *parts: Measurement) -> list[Answer]:
+    def admit(self, query: Any, kinds: Sequence[type], *shares: Share) -> Any:  # noqa: ANN401
+        """As `PrivateData.admit`, and write the query down."""
+        admitted = super().admit(query, kinds, *shares)
         self.transcript.queries.append(query)
-        return super()._release(query, *parts)
+        return admitted
 
-    def choose(
-        self, score: Score, *, share: Share, picks: int = 1, law: Law = "exponential"
-    ) -> list[int]:
-        """As `Curator.choose`."""
-        self.transcript.queries.append(score)
-        return super().choose(score, share=share, picks=picks, law=law)
-
-    def block_means(self, k: int, *, blocks: int, share: Share, key: int) -> Answer:
-        """As `Curator.block_means`."""
-        self.transcript.queries.append(("blocks", k, blocks, key))
-        return super().block_means(k, blocks=blocks, share=share, key=key)
-
-    def view(self, projection: Projection) -> Self:
-        """As `Curator.view`; a view writes into the same transcript."""
-        self.transcript.queries.append(projection)
-        return super().view(projection)
-
-    def moments(self, moment: Moment, *, share: Share) -> Answer:
-        """As `Curator.moments`."""
-        self.transcript.queries.append(moment)
-        return super().moments(moment, share=share)
-
-    def first_below(self, counts: RowsBeyond, threshold: int, *, share: Share) -> int:
-        """As `Curator.first_below`."""
-        self.transcript.queries.append((counts, threshold))
-        return super().first_below(counts, threshold, share=share)
-
-    def cover(self, grids: Grids, *, share: Share, picks: int) -> list[Picked]:
-        """As `Curator.cover`."""
-        self.transcript.queries.append((grids, picks))
-        return super().cover(grids, share=share, picks=picks)
-
-    def grow(self, domain: Domain, *, share: Share, counts: Share, max_leaves: int = 2**17) -> Tree:
-        """As `Curator.grow`."""
-        self.transcript.queries.append((domain, max_leaves))
-        return super().grow(domain, share=share, counts=counts, max_leaves=max_leaves)
-
-    def _draw(self, law: Any, exact: Any) -> Any:  # noqa: ANN401
-        released = super()._draw(law, exact)
-        if isinstance(law, Covering):
+    def draw(self, mechanism: Any, exact: Any) -> Any:  # noqa: ANN401
+        """As `PrivateData.draw`, and write down what is released, or release what is written."""
+        released = super().draw(mechanism, exact)
+        if isinstance(mechanism, Covering):
             # Of a grid its size and its scores are kept, for the point that is released.
-            point = self._one_of_many(law, released)
+            point = self._one_of_many(mechanism, released)
             kept = (exact.score(point), exact.classes(), exact.net.size)
             self.transcript.exact[-1].append(kept)
             return point
-        if isinstance(law, PrivTreeSplits):
-            bits = self._one_of_many(law, released)
+        if isinstance(mechanism, PrivTreeSplits):
+            bits = self._one_of_many(mechanism, released)
             self.transcript.exact[-1].append(exact)
             return bits
-        named = (law.share, law.scale, law.law) if isinstance(law, Selection) else law
-        return self._remember(named, np.array(exact), released)
+        if isinstance(mechanism, Selection):
+            mechanism = (mechanism.share, mechanism.scale, mechanism.law)
+        return self._remember(mechanism, np.array(exact), released)
 
-    def _perturb(self, mechanism: Mechanism, exact: Ints) -> Ints:
-        released: Ints = self._remember(mechanism, exact, super()._perturb(mechanism, exact))
+    def perturb(self, mechanism: Mechanism, exact: Ints) -> Ints:
+        """As `PrivateData.perturb`, and write down what is released, or release what is written."""
+        noisy = super().perturb(mechanism, exact)
+        released: Ints = self._remember(mechanism, exact, noisy)
         return released
 
-    def _one_of_many(self, law: object, released: Any) -> Any:  # noqa: ANN401
+    def _one_of_many(self, mechanism: object, released: Any) -> Any:  # noqa: ANN401
         """All picks of a cover, or all levels of a tree, are one step of many answers."""
         mine = self.transcript
-        if not mine.laws or mine.laws[-1] is not law:
-            mine.laws.append(law)
+        if not mine.mechanisms or mine.mechanisms[-1] is not mechanism:
+            mine.mechanisms.append(mechanism)
             mine.exact.append([])
             mine.released.append([])
         if self.replay is not None:
@@ -137,13 +164,34 @@ class Remembering(Curator):
         mine.released[-1].append(released)
         return released
 
-    def _remember(self, law: object, exact: Any, released: Any) -> Any:  # noqa: ANN401
+    def _remember(self, mechanism: object, exact: Any, released: Any) -> Any:  # noqa: ANN401
         if self.replay is not None:
             released = self.replay.released[len(self.transcript.released)]
-        self.transcript.laws.append(law)
+        self.transcript.mechanisms.append(mechanism)
         self.transcript.exact.append(exact)
         self.transcript.released.append(released)
         return released
+
+
+class RecordingCurator(Curator):
+    """A curator that keeps a transcript, for tests.
+
+    Guarantee: none. The transcript holds exact numbers.
+    """
+
+    def __init__(self, *args: Any, replay: Transcript | None = None, **settings: Any) -> None:  # noqa: ANN401
+        super().__init__(*args, **settings)
+        self._data: RecordedData = RecordedData.of(self._data, replay)
+
+    @property
+    def transcript(self) -> Transcript:
+        """What was asked and answered so far, in all views together."""
+        return self._data.transcript
+
+    @property
+    def replay(self) -> Transcript | None:
+        """What is released again, if anything."""
+        return self._data.replay
 
 
 def loss(law: Any, released: Any, one: Any, other: Any) -> Fraction:  # noqa: ANN401
