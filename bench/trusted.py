@@ -34,7 +34,8 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     ),
     "mechanisms": (
         "Mechanisms and the curator",
-        "_core/mechanisms.py _core/private_data.py _core/curator.py _core/answers.py _core/__init__.py",
+        "_core/mechanisms.py _core/private_data.py _core/curator.py _core/answers.py "
+        "_core/__init__.py",
     ),
     "queries": (
         "Core queries",

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps
-from sfumato._core.queries.cells import WIDEST, Cubes
 from sfumato._core.queries.counts import MAX_NUMBERS, Counts, Totals
+from sfumato._core.queries.cubes import WIDEST, Cubes
 from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels import dispatch as kernels

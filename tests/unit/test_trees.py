@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sfumato._accounting.budget import Caps, Overspent, Share
 from sfumato._core.curator import Curator
 from sfumato._core.queries.privtree import Domain
-from sfumato._core.releases.privtree import DEEPEST, LOG_2, MOST_PASSES, PER_PATH, PrivTreeSplits
+from sfumato._core.releases.privtree import DEEPEST, LOG_2, MAX_PASSES, PER_PATH, PrivTreeSplits
 from sfumato._core.testing import NoNoise, ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels import dispatch as kernels
@@ -203,7 +203,7 @@ def test_eight_passes_are_enough_for_any_tree(rule, boxes, monkeypatch):
     rows.n_features, rows._pieces = 5, [ArrayRows(np.zeros((1, 5)))]
     curator = Stubborn(rows, bounds=(-1, 1), epsilon=2.0, noise=NoNoise(), rule=rule)
     tree = grown(curator, Domain([-REACH] * 5, [REACH] * 5), max_leaves=2**13)
-    assert rows.passes <= MOST_PASSES
+    assert rows.passes <= MAX_PASSES
     assert tree.counts.values.sum() == 1
     assert tree.depths.max() == (13 if rule is bushy else DEEPEST)
     volumes = [np.prod(sides, dtype=object) for sides in (tree.upper - tree.lower + 1).tolist()]

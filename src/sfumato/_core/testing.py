@@ -193,6 +193,10 @@ class RecordingCurator(Curator):
         """What is released again, if anything."""
         return self._data.replay
 
+    @replay.setter
+    def replay(self, transcript: Transcript | None) -> None:
+        self._data.replay = transcript
+
 
 def loss(law: Any, released: Any, one: Any, other: Any) -> Fraction:  # noqa: ANN401
     """Privacy loss of one answer in its own currency: ε, or μ² for Gaussian noise.
