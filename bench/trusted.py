@@ -24,7 +24,8 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     "accounting": (
         "Accounting",
         "_base/validation.py _accounting/budget.py _accounting/gaussian_dp.py "
-        "_accounting/guarantee.py _accounting/receipt.py _accounting/__init__.py",
+        "_accounting/guarantee.py _accounting/receipt.py _accounting/receipt_text.py "
+        "_accounting/__init__.py",
     ),
     "sampling": (
         "Sampling",
@@ -68,7 +69,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     ),
     "papers": (
         "The papers' queries",
-        "_core/queries/choose.py _core/releases/choose.py _core/releases/sample_aggregate.py "
+        "_core/queries/cubes.py _core/queries/choose.py _core/releases/choose.py _core/releases/sample_aggregate.py "
         "_core/queries/max_cover.py _core/releases/max_cover.py _lattice/kernels/costs.py "
         "_lattice/kernels/cubes.py _lattice/kernels/cover.py _lattice/kernels/numba_cover.py",
     ),
@@ -98,7 +99,7 @@ FOR_TESTS = frozenset({"_core/testing.py"})
 
 NOT_ON_THE_DEFAULT_PATH = frozenset(
     """
-    _base/types.py _base/files.py _serialization.py _lattice/kernels/numba_loops.py
+    _accounting/receipt_text.py _core/queries/cubes.py _base/types.py _base/files.py _serialization.py _lattice/kernels/numba_loops.py
     _core/sampling/choice.py _core/sampling/bernoulli.py engines/_rows.py engines/_groups.py
     engines/_labels.py engines/__init__.py
     """.split()

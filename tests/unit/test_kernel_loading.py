@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato._lattice import kernels as package
+from sfumato._lattice.kernels import costs, cover, cubes, numba_cover, projection, verify
 from sfumato._lattice.kernels import dispatch as kernels
 from sfumato._lattice.kernels import numba_loops as compiling
 from sfumato._lattice.kernels import numba_loops as kernels_numba
@@ -94,11 +95,51 @@ LOOPS += ["add_branches", "snap"]
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_compiled_loops_that_are_wrong_are_not_used(monkeypatch, name):
-    assert kernels.agree(kernels_numba, kernels_numpy)
-    assert not kernels.agree(Off(name), kernels_numpy)
+    assert verify.agree(kernels_numba, kernels_numpy)
+    assert not verify.agree(Off(name), kernels_numpy)
     monkeypatch.setattr(kernels, "_numba", cache(kernels._numba.__wrapped__))
     monkeypatch.setattr(package, "numba_loops", Off(name))
     monkeypatch.setitem(sys.modules, "sfumato._lattice.kernels.numba_loops", Off(name))
     with pytest.warns(RuntimeWarning, match="are not used"):
         assert kernels._numba() is None
     assert kernels._numba() is None
+
+
+def off_by_one(loop, output):
+    """A loop that writes one number more into one of its arguments."""
+
+    def wrong(*args):
+        loop(*args)
+        args[output].flat[1] += 1
+
+    return wrong
+
+
+PAPERS_LOOPS = {
+    "multiply": (kernels_numba, -1, projection._compiled_loops, 0),
+    "finish": (kernels_numba, -1, projection._compiled_loops, 1),
+    "two_nearest labels": (kernels_numba, -3, costs._compiled_loops, 0),
+    "two_nearest first": (kernels_numba, -2, costs._compiled_loops, 0),
+    "two_nearest second": (kernels_numba, -1, costs._compiled_loops, 0),
+    "sums kept": (kernels_numba, -2, costs._compiled_loops, 1),
+    "sums moved": (kernels_numba, -1, costs._compiled_loops, 1),
+    "add_halves": (kernels_numba, -1, cubes._compiled_add, None),
+    "add_near": (numba_cover, -2, cover._compiled_loops, None),
+    "tally_near": (numba_cover, -2, cover._compiled_loops, None),
+}
+
+
+@pytest.mark.parametrize("case", PAPERS_LOOPS)
+def test_other_compiled_loops_that_are_wrong_are_not_used(monkeypatch, case):
+    module, output, load, place = PAPERS_LOOPS[case]
+    name, load = case.split()[0], load.__wrapped__
+    wrong = off_by_one(getattr(module, name), output)
+    with_warning = load()
+    assert getattr(module, name) in (with_warning if place is not None else [with_warning]) or (
+        with_warning is module
+    )
+    monkeypatch.setattr(module, name, wrong)
+    with pytest.warns(RuntimeWarning, match="are not used"):
+        used = load()
+    assert wrong not in (used if isinstance(used, tuple) else (used,))
+    assert used is not module

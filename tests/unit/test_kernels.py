@@ -196,7 +196,7 @@ def test_labels(backend, problem, per_axis):
     rows, centers, _ = problem
     with kernels.use(backend):
         nearest = kernels.cells_of_nearest(rows, centers)
-        cells = kernels.cells_of_grid(rows[:, :2], per_axis)
+        cells = kernels._loops(rows).grid(np.ascontiguousarray(rows[:, :2]), per_axis)
     assert nearest.dtype == cells.dtype == np.int64
     assert nearest.tolist() == [label(row, integers(centers)) for row in integers(rows)]
     assert cells.tolist() == [cell(row, per_axis) for row in integers(rows[:, :2])]

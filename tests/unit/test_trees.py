@@ -15,7 +15,8 @@ from sfumato._core.releases.privtree import DEEPEST, LOG_2, MAX_PASSES, PER_PATH
 from sfumato._core.testing import NoNoise, ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels import dispatch as kernels
-from sfumato._lattice.kernels.tree import add_branches, count_branches
+from sfumato._lattice.kernels import numba_loops
+from sfumato._lattice.kernels.tree import add_branches
 from sfumato.engines._memory import ArrayRows
 
 F = Fraction
@@ -153,7 +154,7 @@ def test_neither_order_nor_cuts_nor_backend_nor_memory_show(backend, boxes, monk
         same(whole, grown(curator_of(Pieces(shuffled, [0, 1, 700, 701]), ReplayedNoise(3))))
 
 
-@pytest.mark.parametrize("loop", [add_branches, count_branches])
+@pytest.mark.parametrize("loop", [add_branches, numba_loops.add_branches.py_func])
 def test_the_loop_counts_the_same_before_it_is_compiled(loop):
     rng = np.random.default_rng(0)
     rows = rng.integers(-9, 10, (700, 2)).astype(np.int16)

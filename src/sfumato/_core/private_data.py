@@ -40,7 +40,7 @@ class PrivateData:
     `in_ball` says whether every row is known to lie in a ball of radius REACH, and `source` is the
     chapter of docs/trusted.md about where the rows come from.
 
-    Guarantee: rows are reached through `pay` alone, which charges first. Noise is drawn through
+    Guarantee: rows are reached through `release` alone, which charges first. Noise is drawn through
     `perturb` and `draw` alone, for mechanisms whose scales were fixed before the rows were read.
     """
 
@@ -81,7 +81,7 @@ class PrivateData:
                 raise ValueError("a query needs a share above 0")
         return query
 
-    def pay(self, entries: Sequence[Entry], read: Callable[[Rows], _Result]) -> _Result:
+    def release(self, entries: Sequence[Entry], read: Callable[[Rows], _Result]) -> _Result:
         """Charge, read, record: the only way to the rows.
 
         A mechanism that would cost more than its share is a bug, and fails closed: nothing is

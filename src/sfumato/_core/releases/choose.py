@@ -87,4 +87,4 @@ def release_choice(
         left = list(range(len(scores)))
         return [left.pop(data.draw(s, scores[left])) for s in selections]
 
-    return data.pay([s.entry() for s in selections], pick)
+    return data.release([s.entry() for s in selections], pick)

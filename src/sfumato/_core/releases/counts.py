@@ -65,7 +65,7 @@ def release_all(data: PrivateData, query: Kernel, *measurements: Measurement) ->
         lines = exact.reshape(len(exact), -1)
         return [data.perturb(one.mechanism, one.pick(lines)) for one in measurements]
 
-    noisy = data.pay([one.entry() for one in measurements], read)
+    noisy = data.release([one.entry() for one in measurements], read)
     pairs = zip(noisy, measurements, strict=True)
     return [Answer(n.astype(np.float64), one.std) for n, one in pairs]
 

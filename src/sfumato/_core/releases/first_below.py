@@ -80,4 +80,4 @@ def release_first_below(data: PrivateData, query: RowsBeyond, threshold: int, sh
     def read(rows: Rows) -> int:
         return data.draw(search, query.counts(rows.fold(data.box, query)))
 
-    return data.pay([search.entry()], read)
+    return data.release([search.entry()], read)

@@ -70,7 +70,7 @@ class HistogramCurator:
         def read(rows: Rows) -> Ints:
             return self._data.perturb(part.mechanism, rows.fold(binning, query))
 
-        return Answer(self._data.pay([part.entry()], read).astype(np.float64), part.std)
+        return Answer(self._data.release([part.entry()], read).astype(np.float64), part.std)
 
     def _measure(self, binning: Binning, share: Share) -> tuple[Histogram, Measurement]:
         query = self._data.admit(Histogram(binning), (Histogram,), share)

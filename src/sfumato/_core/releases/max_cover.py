@@ -213,4 +213,4 @@ def release_cover(data: PrivateData, grids: Grids, share: Share, picks: int) -> 
             left = cover.left()
         return found
 
-    return data.pay([covering.entry(grids.n_features)], read)
+    return data.release([covering.entry(grids.n_features)], read)

@@ -24,7 +24,7 @@ def release_moments(data: PrivateData, moment: Moment, share: Share) -> Answer:
     def read(rows: Rows) -> Ints:
         return data.perturb(part.mechanism, query.line(rows.fold(data.box, query)))
 
-    return Answer(query.values(data.pay([part.entry()], read)), part.std)
+    return Answer(query.values(data.release([part.entry()], read)), part.std)
 
 
 def measure_moments(data: PrivateData, moment: Moment, share: Share) -> tuple[Moment, Measurement]:

@@ -62,10 +62,10 @@ class PrivTreeSplits:
 
     scale: Fraction
     decay: int
-    max_leaves: int
+    max_leaves: int = 2**17
 
     @classmethod
-    def fitting(cls, share: Share, rows: int, max_leaves: int) -> PrivTreeSplits:
+    def fitting(cls, share: Share, rows: int, max_leaves: int = 2**17) -> PrivTreeSplits:
         """Calibrate to a pure share."""
         if share.kind != "pure":
             raise TypeError(f"the shape of a tree takes a pure share, got {share.kind!r}")
@@ -227,7 +227,7 @@ def release_tree(
         lower, upper, depths, exact = growth.leaves()
         return lower, upper, depths, data.perturb(leaves.mechanism, exact[:, np.newaxis])
 
-    lower, upper, depths, noisy = data.pay([splits.entry(share, rows), leaves.entry()], read)
+    lower, upper, depths, noisy = data.release([splits.entry(share, rows), leaves.entry()], read)
     answer = Answer(noisy[:, 0].astype(np.float64), leaves.std)
     return Tree(lower.astype(np.int64), upper.astype(np.int64), depths, answer)
 

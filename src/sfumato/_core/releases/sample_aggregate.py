@@ -127,14 +127,14 @@ def release_block_means(data: PrivateData, k: int, blocks: int, share: Share, ke
         chosen = [data.draw(s, scores) for s, scores in plan.edge_scores(edges, centers)]
         return centers, plan.ranges(chosen)
 
-    centers, ranges = data.pay([s.entry() for s in edges], find)
+    centers, ranges = data.release([s.entry() for s in edges], find)
     parts = plan.mean_parts(for_means, ranges, data.box)
 
     def average(_: Rows) -> list[Ints]:
         sums = plan.clipped_sums(centers, ranges)
         return [data.perturb(p.mechanism, p.pick(sums)) for p in parts]
 
-    noisy = data.pay([p.entry() for p in parts], average)
+    noisy = data.release([p.entry() for p in parts], average)
     means = np.concatenate(noisy, axis=1).astype(np.float64) / blocks
     return Answer(means, max(p.std for p in parts) / blocks)
 

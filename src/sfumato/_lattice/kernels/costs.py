@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -109,10 +110,11 @@ def _add(costs: Ints, lines: Ints | int, state: Ints) -> None:
     state[lines, :, 1] += costs & ((1 << LIMB) - 1)
 
 
+@cache
 def _compiled_loops() -> tuple[_TwoNearest, _Sums]:
-    from sfumato._lattice.kernels.numba_loops import sums, two_nearest
+    from sfumato._lattice.kernels.verify import swap_loops
 
-    return two_nearest, sums
+    return swap_loops(_two_nearest, _sums)
 
 
 def _sums(

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from math import isqrt
+from typing import Any
 
 import numpy as np
 
@@ -145,11 +147,15 @@ def add_near(
 
     Line i of `counts` has the points of the block `which[i]`.
     """
-    if _worth_compiling(pairs, which):
-        from sfumato._lattice.kernels import numba_cover as loops
-
+    if _worth_compiling(pairs, which) and (loops := _compiled_loops()):
         loops.add_near(rows, active, *_arrays(pairs), which, _numbers(net), counts, sign)
-        return
+    else:
+        _add_near(rows, active, pairs, which, net, counts, sign)
+
+
+def _add_near(
+    rows: Lattice, active: Mask, pairs: Pairs, which: Ints, net: Net, counts: Ints, sign: int
+) -> None:
     flat = counts.reshape(-1)
     for place, cell in _inside(rows, active, pairs, which, net):
         np.add.at(flat, place * net.cells + cell, sign)
@@ -159,15 +165,40 @@ def tally_near(
     rows: Lattice, active: Mask, pairs: Pairs, which: Ints, net: Net, many: Ints, sign: int
 ) -> None:
     """Count some blocks afresh; add `sign` to `many[s]` for each point with s ≥ 1 rows near it."""
-    if _worth_compiling(pairs, which):
-        from sfumato._lattice.kernels import numba_cover as loops
-
+    if _worth_compiling(pairs, which) and (loops := _compiled_loops()):
         loops.tally_near(rows, active, *_arrays(pairs), which, _numbers(net), many, sign)
-        return
+    else:
+        _tally_near(rows, active, pairs, which, net, many, sign)
+
+
+def _tally_near(
+    rows: Lattice, active: Mask, pairs: Pairs, which: Ints, net: Net, many: Ints, sign: int
+) -> None:
     for i in range(len(which)):
         counts = np.zeros((1, net.cells), dtype=np.int64)
-        add_near(rows, active, pairs, which[i : i + 1], net, counts, 1)
+        _add_near(rows, active, pairs, which[i : i + 1], net, counts, 1)
         tally(counts, np.zeros(1, dtype=np.int64), many, sign)
+
+
+@cache
+def _compiled_loops() -> Any:  # noqa: ANN401
+    """The compiled loops, if they agree with NumPy's on a fixed block of rows; otherwise None."""
+    from sfumato._lattice.kernels import numba_cover as loops
+    from sfumato._lattice.kernels.verify import accepted, fixed_rows, same
+
+    rows, net = fixed_rows(29, 3), Net(3, 4000, 8, 9000**2)
+    pairs, active = pairs_of(rows, net), np.arange(29) % 5 > 0
+    which, fast = np.arange(len(pairs))[::2], (_arrays(pairs), _numbers(net))
+    agreed = same(
+        lambda counts: loops.add_near(rows, active, *fast[0], which, fast[1], counts, 1),
+        lambda counts: _add_near(rows, active, pairs, which, net, counts, 1),
+        outputs=[np.zeros((len(which), net.cells), dtype=np.int64)],
+    ) and same(
+        lambda many: loops.tally_near(rows, active, *fast[0], which, fast[1], many, 1),
+        lambda many: _tally_near(rows, active, pairs, which, net, many, 1),
+        outputs=[np.zeros(len(rows) + 1, dtype=np.int64)],
+    )
+    return loops if accepted(agreed) else None
 
 
 def tally(counts: Ints, lines: Ints, many: Ints, sign: int) -> None:

@@ -7,7 +7,6 @@ twice, in NumPy and compiled by numba; both give the same integers: docs/proofs/
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato._base.types import Ints, Lattice
 from sfumato._lattice.box import REACH, Box, Snap
 from sfumato._lattice.kernels import numpy_loops as kernels_numpy
-from sfumato._lattice.kernels.tree import CLOSED, OPEN, Table
+from sfumato._lattice.kernels.tree import Table
 
 Hashes = NDArray[np.uint64]
 Label = Callable[[Lattice], Ints]
@@ -53,7 +52,10 @@ class Loops(Protocol):
         """Prepare to label blocks of at most `most_rows` rows by their nearest centre."""
 
     def grid(self, rows: Lattice, per_axis: int) -> Ints:
-        """Label a block by its cells in a grid."""
+        """Label a block by its cells in a grid, in C order.
+
+        A coordinate x lies in slice (x + REACH)·per_axis // (2·REACH + 1) of its axis.
+        """
 
     def add_counts(self, labels: Ints, state: Ints) -> None:
         """Count the rows of each cell."""
@@ -150,16 +152,6 @@ def cells_of_nearest(rows: Lattice, centers: Ints) -> Ints:
     return np.concatenate([np.empty(0, dtype=np.int64), *labels])
 
 
-def cells_of_grid(rows: Lattice, per_axis: int) -> Ints:
-    """Number of the grid cell of each row, in C order.
-
-    A coordinate x lies in slice (x + REACH)·per_axis // (2·REACH + 1) of its axis.
-    """
-    loops = _loops(rows)
-    labels = [loops.grid(block, per_axis) for block in _blocks(rows, 1)]
-    return np.concatenate([np.empty(0, dtype=np.int64), *labels])
-
-
 def hash_rows(rows: Lattice, key: int) -> Hashes:
     """Hash each row by its own values and a key; equal rows have equal hashes."""
     n, d = rows.shape
@@ -223,54 +215,9 @@ def _numba() -> Loops | None:
         from sfumato._lattice.kernels import numba_loops as kernels_numba
     except ImportError:
         return None
-    if not agree(kernels_numba, kernels_numpy):
-        warnings.warn(
-            "the compiled loops do not give the integers that NumPy gives on a fixed block of "
-            "rows: they are not used. Please report this with your versions of numba and NumPy",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return None
-    return kernels_numba
+    from sfumato._lattice.kernels.verify import accepted, agree
 
-
-def agree(one: Loops, other: Loops) -> bool:
-    """Whether two sets of loops give the same integers on a fixed block of rows."""
-    found = zip(_answers(one), _answers(other), strict=True)
-    return all(np.array_equal(a, b) for a, b in found)
-
-
-def _answers(loops: Loops) -> Iterator[NDArray[Any]]:
-    """What the loops say of 97 rows in three columns, some of them at the ends of the lattice."""
-    rows = (np.arange(97 * 3) * 7919 % (2 * REACH + 1) - REACH).astype(np.int16).reshape(97, 3)
-    rows[:2] = [[REACH] * 3, [-REACH] * 3]
-    centers = rows[[5, 17, 40, 41]].astype(np.int64)
-    labels = loops.nearest(centers, len(rows))(rows)
-    yield labels
-    yield loops.grid(rows, 5)
-    yield loops.squares(rows, labels, centers)
-    for add in (loops.add_totals, _clipped(loops, centers)):
-        state = np.zeros((len(centers), 4), dtype=np.int64)
-        add(rows, labels, state)
-        yield state
-    counts = np.zeros(len(centers), dtype=np.int64)
-    loops.add_counts(labels, counts)
-    yield counts
-    nodes = np.array([[0, 0, 1], [0, 0, CLOSED], [1, 500, OPEN]], dtype=np.int32)
-    cuts = np.array([[[1, -100], [2, 300], [2, -7000]]], dtype=np.int32)
-    branches = np.zeros((1, 4), dtype=np.int64)
-    loops.add_branches(rows, nodes, cuts, branches)
-    yield branches
-    cells = rows / np.array([1.7, 3.1, 11_000.0])
-    cells[3:6, 0] = np.nan, np.inf, -1e300
-    points = np.empty_like(rows)
-    Box((-9000.0, -7.5, -3.0), (12_000.0, 9000.0, 1.1)).write_lattice(cells, points, loops.snap)
-    yield points
-
-
-def _clipped(loops: Loops, centers: Ints) -> Callable[[Lattice, Ints, Ints], None]:
-    radii = np.array([1, 900, 20_000, LONGEST], dtype=np.int64)
-    return lambda rows, labels, state: loops.add_clipped(rows, labels, centers, radii, state)
+    return kernels_numba if accepted(agree(kernels_numba, kernels_numpy)) else None
 
 
 def _blocks(rows: Lattice, width: int) -> Iterator[Lattice]:

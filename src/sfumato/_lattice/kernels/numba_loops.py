@@ -1,4 +1,4 @@
-"""Rows labelled by their nearest centre, compiled by numba: the same labels as NumPy's."""
+"""The loops over one block of lattice rows, compiled by numba: the same integers as NumPy's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numba import boolean, float64, int64, njit, types
 
 from sfumato._base.types import Floats, Ints, Lattice
 from sfumato._lattice.box import REACH
-from sfumato._lattice.kernels.tree import count_branches, count_cubes
+from sfumato._lattice.kernels.tree import OPEN, SPAN, Table
 
 _Loop = TypeVar("_Loop", bound=Callable[..., None])
 
@@ -282,7 +282,38 @@ def _squares(rows: Lattice, labels: Ints, centers: Ints, found: Ints) -> None:
         found[i] = square
 
 
-add_branches = compiled_for(ROWS, NODES, CUTS, int64[:, ::1])(count_branches)
+# Rows that descend a tree together.
+_DESCENT = 256
+
+
+@compiled_for(ROWS, NODES, CUTS, int64[:, ::1])
+def add_branches(rows: Lattice, nodes: Table, cuts: Table, state: Ints) -> None:
+    """Count the rows of each place below each open node of a tree; see `tree.py`."""
+    # Rows of a group take each step together, so that no step waits for the one before.
+    who, at = np.empty(_DESCENT, np.int64), np.empty(_DESCENT, np.int64)
+    found, place = np.empty(_DESCENT, np.int64), np.empty(_DESCENT, np.int64)
+    top, width = np.empty(_DESCENT, np.int64), state.shape[1]
+    for start in range(0, len(rows), _DESCENT):
+        going, met, level = min(_DESCENT, len(rows) - start), 0, 1
+        who[:going], at[:going], place[:going] = np.arange(start, start + going), 0, 1
+        while going > 0:
+            left = 0
+            for i in range(going):
+                row, node = who[i], at[i]
+                axis, cut, child = nodes[node, 0], nodes[node, 1], np.int64(nodes[node, 2])
+                who[left], at[left] = row, child + (rows[row, axis] > cut)
+                left += int(child >= 0)
+                if child <= OPEN:
+                    found[met], top[met] = row, OPEN - child
+                    met += 1
+            going = left
+        while level < width:
+            for i in range(met):
+                line = cuts[top[i], place[i] - 1]
+                place[i] = 2 * place[i] + (rows[found[i], line[0]] > line[1])
+            level *= 2
+        for i in range(met):
+            state[top[i], place[i] - width] += 1
 
 
 _SQUARE = float(REACH * REACH)
@@ -339,4 +370,29 @@ def sums(
             more[j] += (row[j] if row[j] < two else two) - near
 
 
-add = compiled_for(ROWS, LABELS, int64, LABELS, LABELS, LABELS, int64[::1])(count_cubes)
+@compiled_for(ROWS, LABELS, int64, LABELS, LABELS, LABELS, int64[::1])
+def add_halves(
+    rows: Lattice, low: Ints, side: int, keys: Ints, starts: Ints, numbers: Ints, state: Ints
+) -> None:
+    """Count the rows of every half of every cube; see `cubes.py`."""
+    half, axes = side // 2, len(low)
+    for i in range(len(rows)):
+        node, child, axis = np.int64(0), np.int64(0), 0
+        while axis < axes:
+            above = rows[i, axis] - low[axis]
+            place = above // side
+            key = node * SPAN + place
+            first, last = starts[axis], starts[axis + 1]
+            while first < last:
+                middle = (first + last) // 2
+                if keys[middle] < key:
+                    first = middle + 1
+                else:
+                    last = middle
+            if first == starts[axis + 1] or keys[first] != key:
+                break
+            node = first - starts[axis]
+            child += np.int64(above - place * side >= half) << axis
+            axis += 1
+        if axis == axes:
+            state[(numbers[node] << axes) + child] += 1

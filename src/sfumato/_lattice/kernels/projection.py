@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -54,8 +55,7 @@ def project(rows: Lattice, weights: Weights) -> Lattice:
     n, d = rows.shape
     m = len(weights.constant)
     multiply, finish = _compiled_loops() if compiled(rows) else (None, _finish)
-    if m > _FEW:
-        multiply = None
+    multiply = multiply if m <= _FEW else None
     most = float(widest(m) if weights.ball else REACH)
     out = np.empty((n, m), dtype=np.int16)
     as_floats = weights.columns is None and multiply is None
@@ -81,10 +81,11 @@ def widest(n_out: int) -> int:
     return int(2 ** ((52 - (n_out - 1).bit_length()) // 2))
 
 
-def _compiled_loops() -> tuple[_Multiply, _Finish]:
-    from sfumato._lattice.kernels.numba_loops import finish, multiply
+@cache
+def _compiled_loops() -> tuple[_Multiply | None, _Finish]:
+    from sfumato._lattice.kernels.verify import projection_loops
 
-    return multiply, finish
+    return projection_loops(_finish)
 
 
 def _finish(

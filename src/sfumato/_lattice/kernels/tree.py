@@ -18,8 +18,6 @@ Table = NDArray[np.int32]
 CLOSED = -1
 OPEN = -2
 
-_GROUP = 256
-
 SPAN = 2**22
 """Four times as many as there are places of cubes on an axis, or of rows below them."""
 
@@ -49,59 +47,3 @@ def _descend(rows: Lattice, nodes: Table) -> tuple[Ints, Ints]:
         at = child[inner].astype(np.int64) + (rows[who, axis[inner]] > cut[inner])
     none = np.empty(0, dtype=np.int64)
     return np.concatenate([none, *found]), np.concatenate([none, *tops])
-
-
-def count_branches(rows: Lattice, nodes: Table, cuts: Table, state: Ints) -> None:
-    """Count the same as `add_branches`, row by row: the loop that is compiled."""
-    # Rows of a group take each step together, so that no step waits for the one before.
-    who, at = np.empty(_GROUP, np.int64), np.empty(_GROUP, np.int64)
-    found, place = np.empty(_GROUP, np.int64), np.empty(_GROUP, np.int64)
-    top, width = np.empty(_GROUP, np.int64), state.shape[1]
-    for start in range(0, len(rows), _GROUP):
-        going, met, level = min(_GROUP, len(rows) - start), 0, 1
-        who[:going], at[:going], place[:going] = np.arange(start, start + going), 0, 1
-        while going > 0:
-            left = 0
-            for i in range(going):
-                row, node = who[i], at[i]
-                axis, cut, child = nodes[node, 0], nodes[node, 1], np.int64(nodes[node, 2])
-                who[left], at[left] = row, child + (rows[row, axis] > cut)
-                left += int(child >= 0)
-                if child <= OPEN:
-                    found[met], top[met] = row, OPEN - child
-                    met += 1
-            going = left
-        while level < width:
-            for i in range(met):
-                line = cuts[top[i], place[i] - 1]
-                place[i] = 2 * place[i] + (rows[found[i], line[0]] > line[1])
-            level *= 2
-        for i in range(met):
-            state[top[i], place[i] - width] += 1
-
-
-def count_cubes(
-    rows: Lattice, low: Ints, side: int, keys: Ints, starts: Ints, numbers: Ints, state: Ints
-) -> None:
-    """Count the rows of every half of every cube row by row: the loop that is compiled."""
-    half, axes = side // 2, len(low)
-    for i in range(len(rows)):
-        node, child, axis = np.int64(0), np.int64(0), 0
-        while axis < axes:
-            above = rows[i, axis] - low[axis]
-            place = above // side
-            key = node * SPAN + place
-            first, last = starts[axis], starts[axis + 1]
-            while first < last:
-                middle = (first + last) // 2
-                if keys[middle] < key:
-                    first = middle + 1
-                else:
-                    last = middle
-            if first == starts[axis + 1] or keys[first] != key:
-                break
-            node = first - starts[axis]
-            child += np.int64(above - place * side >= half) << axis
-            axis += 1
-        if axis == axes:
-            state[(numbers[node] << axes) + child] += 1
