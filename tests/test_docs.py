@@ -1,4 +1,4 @@
-"""Every link of every page leads to a file that is there, and to a heading that is there."""
+"""Every link, and every path of a source or test file, in every page leads somewhere."""
 
 import re
 from pathlib import Path
@@ -26,3 +26,14 @@ def test_links_lead_somewhere(page):
         assert where.exists(), target
         if heading:
             assert heading in anchors(where), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(p.relative_to(ROOT)) for p in PAGES])
+def test_paths_of_code_are_there(page):
+    # Decisions and the changelog tell of what was.
+    if page.parent.name == "decisions" or page.name == "CHANGELOG.md":
+        return
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for path in re.findall(r"`((?:\w+/)+\w+\.py)`", text):
+        places = [ROOT / path, ROOT / "src" / "sfumato" / path]
+        assert any(place.is_file() for place in places), path
