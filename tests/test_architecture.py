@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -211,3 +212,19 @@ def test_readme_commands_are_the_ones_that_ci_runs():
     for command in ("make demo", "make test"):
         assert command in readme
         assert command in ci
+
+
+MUTANTS = sorted(
+    path.stem
+    for path in (ROOT / "tests" / "mutants").glob("*.py")
+    if path.stem not in {"mutant", "test_mutants"}
+)
+
+
+@pytest.mark.parametrize("stem", MUTANTS)
+def test_planted_bugs_name_lines_and_tests_that_are_there(stem):
+    for name, mutant in import_module(f"tests.mutants.{stem}").MUTANTS.items():
+        assert (SOURCE / mutant.file).read_text("utf-8").count(mutant.right) == 1, name
+        file, _, test = mutant.caught_by.partition("::")
+        found = re.findall(r"def (test_\w+)\(", (ROOT / file).read_text("utf-8"))
+        assert not test or test.partition("[")[0] in found, name
