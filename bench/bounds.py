@@ -1,4 +1,4 @@
-"""What private bounds cost: NICV with bounds bought over NICV with bounds declared.
+"""What private bounds cost: NICV with estimated bounds over NICV with declared bounds.
 
     SFUMATO_DATA=… python -m bench bounds
 

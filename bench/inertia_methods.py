@@ -60,5 +60,5 @@ def balcan(preset: str, **set_to: object) -> str:
 
 
 def published(preset: str) -> str:
-    """The name of the arithmetic as it was published, a simulation that keeps no promise."""
+    """The name of the arithmetic as it was published, a simulation that is not private."""
     return f"{PUBLISHED} {preset}"

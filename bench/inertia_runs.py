@@ -115,7 +115,7 @@ def one_run(point: Point, data: Sample, seed: int) -> Floats:
 
 
 def is_simulated(method: str) -> bool:
-    """Whether a method is the arithmetic as it was published, which keeps no promise."""
+    """Whether a method is the arithmetic as it was published, which is not private."""
     return method.startswith(PUBLISHED)
 
 
@@ -139,7 +139,7 @@ def seed_of(point: Point) -> int:
 
 @lru_cache(maxsize=1)
 def _prepared(dataset: str) -> Sample:
-    """Rows that have been scored once: the first score prepares them, for which no run pays."""
+    """Rows that have been scored once, because the first score prepares them: not timed."""
     data = load(dataset)
     inertia(data, data.lower[None])
     return data

@@ -38,7 +38,7 @@ def reports(dim: int) -> Callable[[int], object]:
 
 
 def laws(noise: SecureNoise) -> dict[str, tuple[Callable[[int], object], int]]:
-    """Each law with the integers to draw in one call, OpenDP's as the yardstick first."""
+    """Each distribution with the integers to draw in one call, first OpenDP's to compare with."""
     return {
         "OpenDP float Laplace": (opendp_laplace(), 20_000),
         "discrete Laplace": (lambda size: noise.laplace(SCALE, size), 1_000_000),

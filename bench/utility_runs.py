@@ -69,7 +69,7 @@ def measure(point: Point, base: float) -> Result:
         value = reference(data) if point.method == REFERENCE else from_middles(data)
         ratio = value / (base or value)
         return Result(point.key, MEASURED, 1, value, ratio, ratio)
-    # The first score prepares the rows, which no point should pay for.
+    # The first score prepares the rows, which no point should be timed for.
     data.nicv(data.lower[None])
     runs: list[tuple[float, bool, float]] = []
     try:

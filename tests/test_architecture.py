@@ -1,9 +1,10 @@
-"""The plan of the house, as far as a test can check it."""
+"""The architecture, as far as a test can check it."""
 
 import ast
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,8 @@ files = pytest.mark.parametrize("path", FILES, ids=ids)
 
 # Queries of which one row moves the answer by so much.
 SENSITIVE = {
-    "counts": ("Counts", "Totals", "Each"),
-    "first_below": ("Farther",),
+    "counts": ("Counts", "Totals", "CountsBatch"),
+    "first_below": ("RowsBeyond",),
     "choose": ("Cost", "Swaps"),
     "projection": ("Projection",),
     "max_cover": ("Grids",),
@@ -33,7 +34,7 @@ MECHANISMS = {
     "vault": None,
     "releases/choose": None,
     "releases/first_below": None,
-    "releases/privtree": ("Splits", "Trees"),
+    "releases/privtree": ("PrivTreeSplits", "Trees"),
     "releases/max_cover": ("Covering", "Covers"),
     "local/ldp": None,
     "local/ndlaplace": ("NDLaplaceLaw",),
@@ -46,8 +47,11 @@ VERBS = {
     "releases/first_below": "Thresholds",
     "releases/max_cover": "Covers",
     "releases/privtree": "Trees",
-    "releases/histograms": "Survey",
+    "releases/histograms": "HistogramCurator",
 }
+
+# Modules beside the queries and the releases that hold none: no proof or law has their name.
+NO_QUERY = {"__init__", "admission"}
 
 TRUSTED_NOISE = {
     "_core/sampling/source.py",
@@ -141,24 +145,28 @@ def test_there_are_few_files():
     assert len(FILES) <= 150
 
 
-def test_every_query_and_sampler_has_a_proof_page():
+STEMS = sorted(
+    {
+        path.stem
+        for folder in ("queries", "releases")
+        for path in (SOURCE / "_core" / folder).glob("*.py")
+        if path.stem not in NO_QUERY
+    }
+)
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_a_query_has_one_name_in_its_code_its_proof_and_its_laws(stem):
+    assert (ROOT / "docs" / "proofs" / f"{stem}.md").is_file()
+    laws = {path.stem for path in (ROOT / "tests" / "laws").glob("test_*.py")}
+    assert any(law == f"test_{stem}" or law.startswith(f"test_{stem}_") for law in laws)
+
+
+def test_every_sampler_has_a_proof_page():
     pages = {p.stem for p in (ROOT / "docs" / "proofs").glob("*.md")}
     assert {
-        "counts",
-        "totals",
-        "first-below",
         "local-mechanisms",
         "local-nd-laplace",
-        "cost",
-        "cubes",
-        "max-cover",
-        "swaps",
-        "through",
-        "block-means",
-        "view",
-        "moments",
-        "priv-tree",
-        "private-bounds",
         "exact-kernels",
         "discrete-laplace",
         "rounded-gaussian",
@@ -204,3 +212,19 @@ def test_readme_commands_are_the_ones_that_ci_runs():
     for command in ("make demo", "make test"):
         assert command in readme
         assert command in ci
+
+
+MUTANTS = sorted(
+    path.stem
+    for path in (ROOT / "tests" / "mutants").glob("*.py")
+    if path.stem not in {"mutant", "test_mutants"}
+)
+
+
+@pytest.mark.parametrize("stem", MUTANTS)
+def test_planted_bugs_name_lines_and_tests_that_are_there(stem):
+    for name, mutant in import_module(f"tests.mutants.{stem}").MUTANTS.items():
+        assert (SOURCE / mutant.file).read_text("utf-8").count(mutant.right) == 1, name
+        file, _, test = mutant.caught_by.partition("::")
+        found = re.findall(r"def (test_\w+)\(", (ROOT / file).read_text("utf-8"))
+        assert not test or test.partition("[")[0] in found, name

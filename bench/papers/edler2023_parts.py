@@ -22,7 +22,7 @@ CHAPTER4, EDLER = balcan("matlab"), balcan("edler")
 WITHOUT = balcan("matlab", rounds=0, budget=SPREAD)
 CORESET = balcan("edler", search="coreset")
 AUTO, DPLLOYD = "auto", "dplloyd"
-# The arithmetic as it was published, without the noise that the promise needs.
+# The arithmetic as it was published, without the noise that the stated ε needs.
 PUBLISHED4, PUBLISHED5 = published("matlab"), published("edler")
 
 # What a figure calls a series, and what is run for it here.

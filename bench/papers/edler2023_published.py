@@ -1,9 +1,9 @@
 """Edler 2023, Algorithms 1 to 13, with the noise that they print: what its numbers came from.
 
-This is a simulation that keeps no promise. Averages get noise for one column instead of all of
-them, projected rows are not cut to a ball, and rows are counted without noise where a coin decides.
-The swaps are left out for the random choice that §5.3 finds them to be. It serves one purpose: to
-tell what the corrected arithmetic costs from what comes of other data or other code.
+This is a simulation that is not private. Averages get noise for one column instead of all of
+them, projected rows are not clipped to a ball, and rows are counted without noise where a random
+draw decides. The swaps are a random choice, as §5.3 finds them to be. It serves one purpose: to
+separate the cost of the corrected arithmetic from differences of data and code.
 """
 
 from __future__ import annotations

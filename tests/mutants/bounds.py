@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Mutant
 
-LAWS = "tests/laws/test_bounds.py"
+LAWS = "tests/laws/test_histograms.py"
 UNIT = "tests/unit/test_bounds.py"
 
 MUTANTS = {

@@ -2,11 +2,11 @@
 
 from tests.mutants.mutant import Mutant
 
-SENSITIVITY = "tests/laws/test_sensitivity.py"
+SENSITIVITY = "tests/laws/test_counts.py"
 REPLAY = "tests/laws/test_replay.py"
 METHODS = "tests/laws/test_methods.py"
 CURATOR = "tests/laws/test_curator.py"
-BLOCKS = "tests/unit/test_blocks.py"
+BLOCKS = "tests/laws/test_sample_aggregate.py"
 SAMPLERS = "tests/stats/test_samplers.py"
 
 MUTANTS = {
@@ -172,25 +172,25 @@ MUTANTS = {
         "_core/queries/choose.py",
         "return int(points.shape[-1]) * (2 * REACH) ** 2",
         "return (2 * REACH) ** 2",
-        "tests/laws/test_scores.py::test_one_row_moves_every_score_down_and_by_no_more_than_declared",
+        "tests/laws/test_choose.py::test_one_row_moves_every_score_down_and_by_no_more_than_declared",
     ),
     "costs forget how far apart corners are": Mutant(
         "_core/queries/choose.py",
         "return int(points.shape[-1]) * (2 * REACH) ** 2",
         "return int(points.shape[-1]) * REACH**2",
-        "tests/laws/test_scores.py::test_the_far_corner_reaches_the_declared_sensitivity",
+        "tests/laws/test_choose.py::test_the_far_corner_reaches_the_declared_sensitivity",
     ),
     "costs wrap": Mutant(
         "_lattice/kernels/costs.py",
         "state[:, 0] += costs >> LIMB",
         "state[:, 0] += 0 * costs",
-        "tests/laws/test_scores.py::test_costs_are_the_definition",
+        "tests/laws/test_choose.py::test_costs_are_the_definition",
     ),
     "every pick costs a part and uses the whole": Mutant(
         "_core/releases/choose.py",
         "epsilon=self.share.amount,",
         "epsilon=2 * self.share.amount,",
-        "tests/laws/test_scores.py::test_a_choice_is_as_peaked_as_its_share",
+        "tests/laws/test_choose.py::test_a_choice_is_as_peaked_as_its_share",
     ),
     "quantiles forget that a block has k values": Mutant(
         "_core/releases/sample_aggregate.py",

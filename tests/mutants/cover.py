@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Mutant
 
-LAWS = "tests/laws/test_cover.py"
+LAWS = "tests/laws/test_max_cover.py"
 STATE = "tests/unit/test_cover_state.py"
 CLASSES = "tests/unit/test_select_classes.py"
 METHOD = "tests/unit/test_maxcover.py"

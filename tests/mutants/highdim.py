@@ -2,10 +2,10 @@
 
 from tests.mutants.mutant import Mutant
 
-CUBES = "tests/laws/test_cubes.py"
-SWAPS = "tests/laws/test_swaps.py"
-THROUGH = "tests/laws/test_through.py"
-EACH = "tests/laws/test_each.py"
+CUBES = "tests/laws/test_cells.py"
+SWAPS = "tests/laws/test_choose_swaps.py"
+THROUGH = "tests/laws/test_counts_in_projection.py"
+EACH = "tests/laws/test_counts_each.py"
 
 MUTANTS = {
     "compiled swaps forget who was nearest before": Mutant(
@@ -168,7 +168,7 @@ MUTANTS = {
         "_lattice/kernels/cubes.py",
         "    np.add.at(state, (numbers[node] << len(low)) + child, 1)\n",
         "    np.add.at(state, (numbers[node] << len(low)) + child, 1 + (child == 0))\n",
-        "tests/laws/test_sensitivity.py::test_exhaustively_on_a_small_domain",
+        "tests/laws/test_counts.py::test_exhaustively_on_a_small_domain",
     ),
     "the same cube twice": Mutant(
         "_core/queries/cells.py",

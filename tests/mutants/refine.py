@@ -3,7 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 FIRST = "tests/laws/test_first_below.py"
-RADII = "tests/laws/test_radii.py"
+RADII = "tests/laws/test_counts_radii.py"
 KERNELS = "tests/unit/test_kernels.py"
 
 MUTANTS = {

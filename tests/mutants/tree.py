@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Mutant
 
-LAWS = "tests/laws/test_trees.py"
+LAWS = "tests/laws/test_privtree.py"
 UNIT = "tests/unit/test_trees.py"
 
 MUTANTS = {

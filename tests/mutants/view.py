@@ -3,7 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 PROJECTION = "tests/laws/test_projection.py"
-VIEWS = "tests/laws/test_views.py"
+VIEWS = "tests/laws/test_projection_views.py"
 MOMENTS = "tests/laws/test_moments.py"
 DEFINED = f"{PROJECTION}::test_rows_are_seen_as_defined_and_never_leave_the_lattice_or_the_ball"
 MOVED = f"{MOMENTS}::test_one_row_and_one_group_move_no_more_than_declared"
