@@ -31,27 +31,22 @@ SENSITIVE = {
 }
 MECHANISMS = {
     "mechanisms": None,
-    "vault": None,
+    "private_data": None,
     "releases/choose": None,
     "releases/first_below": None,
-    "releases/privtree": ("PrivTreeSplits", "Trees"),
-    "releases/max_cover": ("Covering", "Covers"),
+    "releases/privtree": ("PrivTreeSplits",),
+    "releases/max_cover": ("Covering",),
     "local/ldp": None,
     "local/ndlaplace": ("NDLaplaceLaw",),
     "local/randomizer": ("Randomizer",),
 }
 VERBS = {
     "curator": "Curator",
-    "vault": "Views",
-    "releases/moments": "Moments",
-    "releases/first_below": "Thresholds",
-    "releases/max_cover": "Covers",
-    "releases/privtree": "Trees",
     "releases/histograms": "HistogramCurator",
 }
 
 # Modules beside the queries and the releases that hold none: no proof or law has their name.
-NO_QUERY = {"__init__", "admission"}
+NO_QUERY = {"__init__"}
 
 TRUSTED_NOISE = {
     "_core/sampling/source.py",

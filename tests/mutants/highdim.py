@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Mutant
 
-CUBES = "tests/laws/test_cells.py"
+CUBES = "tests/laws/test_cubes.py"
 SWAPS = "tests/laws/test_choose_swaps.py"
 THROUGH = "tests/laws/test_counts_in_projection.py"
 EACH = "tests/laws/test_counts_each.py"

@@ -1,7 +1,7 @@
 """Max cover: few grid points that cover the projected rows, clustered, averaged in all columns.
 
 Nguyen, Chaturvedi, Xu. Differentially private k-means via exponential mechanism and max cover. AAAI
-2021, Algorithms 1 and 2. Departs from it: all picks together cost what docs/proofs/max-cover.md
+2021, Algorithms 1 and 2. Departs from it: all picks together cost what docs/proofs/max_cover.md
 proves, the number of rows and the last Lloyd round are paid for, averages are the house's noisy
 sums over noisy counts, and the smallest radius is a public number instead of 1/n.
 """

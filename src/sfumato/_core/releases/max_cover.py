@@ -139,7 +139,7 @@ class Covering:
     Only rows that no pick before has covered count, at any radius.
 
     Guarantee: all picks together, however many, are (ε, δ)-DP for the ε and δ of the share and
-    neighbours that differ by up to `rows` rows: see `largest_rate`, docs/proofs/max-cover.md.
+    neighbours that differ by up to `rows` rows: see `largest_rate`, docs/proofs/max_cover.md.
     """
 
     query: str

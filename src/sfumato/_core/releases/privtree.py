@@ -57,7 +57,7 @@ class PrivTreeSplits:
     at least `decay` with every level, so that all but the last splits were nearly certain.
 
     Guarantee: all bits together are ε-DP for neighbours that differ by up to `rows` rows, if
-    scale = PER_PATH · rows / ε and e^(−decay/scale) ≤ 1/2 (docs/proofs/priv-tree.md).
+    scale = PER_PATH · rows / ε and e^(−decay/scale) ≤ 1/2 (docs/proofs/privtree.md).
     """
 
     scale: Fraction

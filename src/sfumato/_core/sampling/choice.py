@@ -216,7 +216,7 @@ def choose_class(
     e^(rate·score) − 1 each, so that a candidate of any score has e^(rate·score) altogether.
 
     Guarantee: one uniform number is compared with the cumulative weights, as exactly as with real
-    numbers (docs/proofs/max-cover.md); slack: `selection_slack`.
+    numbers (docs/proofs/max_cover.md); slack: `selection_slack`.
     """
     place, (uniform,) = stream.uniforms(1)
     sums = cumulative(_class_weights(scores, many, size, rate))

@@ -1,4 +1,4 @@
-"""The cost of every swap of a centre with a candidate, from one pass: docs/proofs/swaps.md."""
+"""The cost of every swap of a centre with a candidate, from one pass: docs/proofs/choose.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many rows lie near each point of a grid, exactly: docs/proofs/max-cover.md.
+"""How many rows lie near each point of a grid, exactly: docs/proofs/max_cover.md.
 
 A grid is far too large to be written down, but only points near rows have rows near them. It is cut
 into blocks of `width` points a side. A *pair* is a row and a block that it may reach; the points of

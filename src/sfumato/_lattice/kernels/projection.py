@@ -1,4 +1,4 @@
-"""Rows seen through a public linear map, exactly: docs/proofs/view.md."""
+"""Rows seen through a public linear map, exactly: docs/proofs/projection.md."""
 
 from __future__ import annotations
 
