@@ -19,8 +19,8 @@ files = pytest.mark.parametrize("path", FILES, ids=ids)
 
 # Queries of which one row moves the answer by so much.
 SENSITIVE = {
-    "counts": ("Counts", "Totals", "Each"),
-    "first_below": ("Farther",),
+    "counts": ("Counts", "Totals", "CountsBatch"),
+    "first_below": ("RowsBeyond",),
     "choose": ("Cost", "Swaps"),
     "projection": ("Projection",),
     "max_cover": ("Grids",),
@@ -33,7 +33,7 @@ MECHANISMS = {
     "vault": None,
     "releases/choose": None,
     "releases/first_below": None,
-    "releases/privtree": ("Splits", "Trees"),
+    "releases/privtree": ("PrivTreeSplits", "Trees"),
     "releases/max_cover": ("Covering", "Covers"),
     "local/ldp": None,
     "local/ndlaplace": ("NDLaplaceLaw",),
@@ -46,7 +46,7 @@ VERBS = {
     "releases/first_below": "Thresholds",
     "releases/max_cover": "Covers",
     "releases/privtree": "Trees",
-    "releases/histograms": "Survey",
+    "releases/histograms": "HistogramCurator",
 }
 
 TRUSTED_NOISE = {
@@ -177,6 +177,58 @@ def test_methods_take_shares_from_their_account_only():
         assert ".reserve(" not in text
         assert "Share(" not in text
         assert ".fold(" not in text
+
+
+def modules_of(folder):
+    """Each folder below one, with the names of its modules, without underscores at the start."""
+    found = {}
+    for path in folder.rglob("*.py"):
+        parts = [part.lstrip("_") for part in path.relative_to(folder).with_suffix("").parts]
+        names = found.setdefault(tuple(parts[:-1]), {parts[-2] if parts[1:] else folder.name})
+        if path.stem != "__init__":
+            names.add(parts[-1])
+    return found
+
+
+def module_of(test, modules):
+    """The module that a test file is about: the longest whose name its own begins with."""
+    *folder, name = test.removesuffix(".py").split("/")
+    topic = name.removeprefix("test_") + "_"
+    fits = [m for m in modules.get(tuple(folder), ()) if topic.startswith(m + "_")]
+    return max(fits, key=len, default=None)
+
+
+MIRRORS = {"unit": modules_of(SOURCE), "bench": modules_of(ROOT / "bench")}
+
+
+@pytest.mark.parametrize("folder", MIRRORS)
+def test_tests_lie_where_their_modules_do(folder):
+    tests = sorted((ROOT / "tests" / folder).rglob("test_*.py"))
+    assert tests
+    names = [path.relative_to(ROOT / "tests" / folder).as_posix() for path in tests]
+    assert [name for name in names if module_of(name, MIRRORS[folder]) is None] == []
+
+
+@pytest.mark.parametrize(
+    ("test", "module"),
+    [
+        ("core/sampling/test_joint.py", "joint"),
+        ("core/sampling/test_joint_rare.py", "joint"),
+        ("methods/auto/test_auto.py", "auto"),
+        ("test_sfumato_version.py", "sfumato"),
+        ("core/sampling/test_jointly.py", None),
+        ("core/sampling/test_budget.py", None),
+        ("sampling/test_joint.py", None),
+        ("test_rows.py", None),
+    ],
+)
+def test_misplaced_tests_are_found(test, module):
+    assert module_of(test, MIRRORS["unit"]) == module
+
+
+def test_the_longest_name_is_the_module_that_is_tested():
+    modules = {(): {"joint", "joint_noise"}}
+    assert module_of("test_joint_noise_rare.py", modules) == "joint_noise"
 
 
 def test_readme_lists_exactly_the_methods():
