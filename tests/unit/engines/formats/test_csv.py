@@ -102,6 +102,12 @@ def test_records_are_those_of_csv_and_pandas(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("chunk")
 @anything
 @given(st.integers(0, 10**6), st.booleans())
+@example(1, True)
+@example(2, False)
+@example(3, True)
+@example(4, False)
+@example(5, True)
+@example(6, False)
 def test_values_are_read_as_the_grammar_says(tmp_path, seed, mark):
     text, sep, width = table_text(generator(seed), mark=",", end=ENDS[seed % 3])
     path = written(tmp_path / "data.csv", "\ufeff" * mark + text)
@@ -164,6 +170,7 @@ def test_bytes_without_quotes_never_make_reading_fail(tmp_path, data):
 @pytest.mark.usefixtures("chunk")
 @anything
 @given(st.lists(st.lists(numbers, min_size=2, max_size=2).map(",".join), min_size=1, max_size=8))
+@example(["1,-2.5", "5e-324,nan", "1.7976931348623157e+308,inf", "-0.0,123456789"])
 def test_numbers_come_back_as_they_were_written(tmp_path, rows):
     path = written(tmp_path / "data.csv", "\n".join(rows))
     values = read(layout_of(path, header=False, columns=2))[0]
