@@ -21,9 +21,9 @@ demo: $(VENV)/.demo
 
 # What a contributor runs: laws, units, end to end.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not long and not engines and not mutants and not clusters"
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not long and not engines and not mutants and not clusters"
 
-# All of that, the planted bugs and the tests on clusters of Dask and Spark; ALL selects.
+# All of that, slow tests, planted bugs and the tests on clusters of Dask and Spark; ALL selects.
 ALL ?= not long and not engines
 test-all: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "$(ALL)"

@@ -4,7 +4,7 @@ from fractions import Fraction
 from threading import Barrier, Thread
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -190,3 +190,4 @@ class LedgerLife(RuleBasedStateMachine):
 
 
 TestLedgerLife = LedgerLife.TestCase
+TestLedgerLife.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
