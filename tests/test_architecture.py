@@ -1,4 +1,4 @@
-"""The plan of the house, as far as a test can check it."""
+"""The rules of docs/architecture.md, as far as a test can check them."""
 
 import ast
 import re
@@ -229,6 +229,25 @@ def test_misplaced_tests_are_found(test, module):
 def test_the_longest_name_is_the_module_that_is_tested():
     modules = {(): {"joint", "joint_noise"}}
     assert module_of("test_joint_noise_rare.py", modules) == "joint_noise"
+
+
+def without_example(text):
+    """Names of tests of random examples that have none which is written down."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            calls = {ast.unparse(d).split("(")[0] for d in node.decorator_list}
+            if "given" in calls and "example" not in calls:
+                found.append(node.name)
+    return found
+
+
+def test_random_tests_have_explicit_examples():
+    """Planted bugs are looked for with these alone: a lucky draw is no evidence."""
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    assert [name for f in files for name in without_example(f.read_text("utf-8"))] == []
+    assert without_example("@given(x)\ndef test_a(x): pass\n") == ["test_a"]
+    assert without_example("@example(1)\n@given(x)\ndef test_a(x): pass\n") == []
 
 
 def test_readme_lists_exactly_the_methods():

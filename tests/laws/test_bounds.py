@@ -63,7 +63,7 @@ def test_every_binning_is_under_law():
 @example(rows=[], extra=(0.0, 0.0))
 @example(rows=ODD[:6], extra=(1.0, -1.0))
 @example(rows=ODD[6:], extra=(math.nan, 5e-324))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_one_row_moves_one_bin_of_each_column_at_most(binning, rows, extra):
     declared = Histogram(binning).sensitivity()
     l1, l2_squared = moved(binning, rows, [extra])
@@ -78,7 +78,7 @@ def test_one_row_moves_one_bin_of_each_column_at_most(binning, rows, extra):
 @given(rows=st.lists(row, max_size=4), group=st.lists(row, max_size=5))
 @example(rows=ODD[:4], group=[(0.5, 0.5)] * 5)
 @example(rows=[], group=ODD[4:9])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_group_moves_no_more_than_its_rows_together(binning, rows, group):
     declared = Histogram(binning).sensitivity().times(len(group))
     l1, l2_squared = moved(binning, rows, group)
@@ -102,7 +102,7 @@ def test_exhaustively_on_all_kinds_of_cells(binning):
 @given(rows=st.lists(row, min_size=1, max_size=30))
 @example(rows=ODD)
 @example(rows=ODD[::-1] * 2)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_the_bin_of_a_cell_depends_on_that_cell_alone(binning, rows):
     table = np.array(rows)
     together = np.empty(table.shape, dtype=np.int16)

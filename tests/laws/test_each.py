@@ -33,7 +33,7 @@ def opened(rows, kind="pure", noise=None, **groups):
 @given(rows=st.lists(st.tuples(*[st.integers(-REACH, REACH)] * 2), max_size=9))
 @example(rows=[(0, -1000), (499, -501), (500, -500), (31_500, 32_400), (REACH, REACH), (-7, 9)])
 @example(rows=[])
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_every_query_finds_what_it_finds_alone(backend, rows):
     lattice = np.array(rows, dtype=np.int16).reshape(-1, 2)
     queries = [Counts(cells) for cells in CELLS]

@@ -86,7 +86,7 @@ MIXED = [[REACH, -7, 8, 16_384, -9], [-8, 7, -REACH, -1000, 5], [16_384, 15, 16,
 @example((5, MIXED), FINEST)
 @example((5, MIXED), 4)
 @example((1, [[REACH], [-7], [8]]), COARSEST)
-@settings(max_examples=200)
+@settings(max_examples=50)
 def test_moments_are_the_definition(moment, problem, shift):
     d, rows = problem
     asked = moment(d, shift)
@@ -100,7 +100,7 @@ def test_moments_are_the_definition(moment, problem, shift):
 @example((5, MIXED, [[REACH] * 5] * 4), FINEST)
 @example((5, MIXED, [[-REACH, REACH, 0, 0, -REACH]] * 3), 4)
 @example((1, [], [[-REACH]] * 4), COARSEST)
-@settings(max_examples=300)
+@settings(max_examples=50)
 def test_one_row_and_one_group_move_no_more_than_declared(moment, ball, problem, shift):
     d, rows, group = problem
     asked = moment(d, shift)

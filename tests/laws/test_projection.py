@@ -88,7 +88,7 @@ def fixed(d, m, shift, *, ball):
 @example(fixed(3, 4, 44, ball=True))
 @example(fixed(4, 4, 38, ball=False))
 @example(fixed(4, 4, 38, ball=True))
-@settings(max_examples=400)
+@settings(max_examples=50)
 def test_rows_are_seen_as_defined_and_never_leave_the_lattice_or_the_ball(problem):
     projection, rows = problem
     with kernels.use("numpy"):
@@ -111,7 +111,7 @@ def test_rows_are_seen_as_defined_and_never_leave_the_lattice_or_the_ball(proble
 @example(fixed(3, 4, 44, ball=True))
 @example(fixed(4, 4, 38, ball=False))
 @example(fixed(4, 4, 38, ball=True))
-@settings(max_examples=200)
+@settings(max_examples=50)
 def test_the_compiled_loop_gives_the_same_integers(problem):
     projection, rows = problem
     with kernels.use("numba"):

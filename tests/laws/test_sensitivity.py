@@ -50,7 +50,7 @@ def test_every_query_and_every_kind_of_cell_is_under_law():
 @example(rows=CORNERS, extra=(-REACH, -REACH))
 @example(rows=CORNERS, extra=(501, -700))
 @example(rows=[], extra=(REACH, -REACH))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_one_row_moves_no_more_than_declared(query, rows, extra):
     counts, sums = change(query, rows, [extra])
     assert one_cell(query, counts)
@@ -66,7 +66,7 @@ def test_one_row_moves_no_more_than_declared(query, rows, extra):
 @example(rows=[], group=[(0, 0)] * 2)
 @example(rows=CORNERS[:4], group=[(REACH, REACH)] * 5)
 @example(rows=CORNERS[:4], group=[(501, -700)] * 3)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_group_moves_no_more_than_its_rows_together(query, rows, group):
     counts, sums = change(query, rows, group)
     declared = Counts(query.cells).sensitivity().times(len(group))
@@ -83,7 +83,7 @@ def test_a_group_moves_no_more_than_its_rows_together(query, rows, group):
 @example(rows=CORNERS, extra=(REACH, -REACH))
 @example(rows=[], extra=(501, -701))
 @example(rows=[], extra=(1733, -1867))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_counts_and_sums_stay_in_the_body_of_their_joint_norm(query, rows, extra):
     if isinstance(query, Counts):
         return

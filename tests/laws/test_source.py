@@ -32,7 +32,7 @@ from tests.unit.cuts import tiny
 
 WAYS = {"memory": nullcontext, "pieces": tiny}
 
-many = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 cells = st.sampled_from([*CELLS, *HOSTILE])
 records = st.tuples(cells, cells, st.sampled_from(["a", "b"]))
 layouts = st.fixed_dictionaries(

@@ -130,13 +130,13 @@ MUTANTS = {
         "_core/sampling/additive.py",
         "            again = again[negative & (magnitude == 0)]\n",
         "            again = again[:0]\n",
-        SAMPLERS,
+        f"{SAMPLERS}::test_guarantee_of_laplace[1/2]",
     ),
     "geometric digits shifted": Mutant(
         "_core/sampling/additive.py",
         "1 / (1 + context.exp(rate * 2 ** len(found)))",
         "1 / (1 + context.exp(rate * 1.15 * 2 ** len(found)))",
-        SAMPLERS,
+        f"{SAMPLERS}::test_guarantee_of_laplace[1/2]",
     ),
     "the last rows are lost": Mutant(
         "engines/_memory.py",
@@ -160,7 +160,8 @@ MUTANTS = {
         "engines/_groups.py",
         "order = np.lexsort((hashes, codes[rows]))",
         "order = np.lexsort((rows, codes[rows]))",
-        "tests/unit/engines/test_groups.py",
+        "tests/unit/engines/test_groups.py"
+        "::test_groups_keep_few_rows_which_depend_on_their_own_rows_alone",
     ),
     "groups of rows that were opened before count as rows": Mutant(
         "_core/vault.py",
@@ -256,6 +257,7 @@ MUTANTS = {
         "_core/sampling/choice.py",
         "(sensitivity if monotone else 2 * sensitivity)",
         "sensitivity",
-        "tests/unit/core/sampling/test_choice.py",
+        "tests/unit/core/sampling/test_choice.py"
+        "::test_probabilities_sum_to_one_and_respect_epsilon[exponential]",
     ),
 }

@@ -56,6 +56,7 @@ def plant(mutant, folder):
 @pytest.mark.usefixtures("compiled_loops")
 def test_mutant_is_caught(name, tmp_path):
     mutant = MUTANTS[name]
+    assert "::" in mutant.caught_by, "one test is meant to catch it"
     plant(mutant, tmp_path)
     command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
     result = subprocess.run(

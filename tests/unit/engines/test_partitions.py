@@ -108,7 +108,7 @@ def test_merging_adds_disjoint_sets_and_refuses_others():
         merge(both, Partial((3,), state(0)))
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(
     st.permutations(range(6)), st.integers(1, 6), st.lists(st.booleans(), min_size=12, max_size=12)
 )

@@ -22,7 +22,7 @@ from tests.unit.tables import read
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 MISSING = re.compile(r"|n/?a|null|none|nil|nat|[+-]?(nan|inf|infinity)", re.IGNORECASE)
 anything = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 few_and_many = pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def run(kind, rows, centers, state, radius=1000, per_axis=3):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(problem=problems(), radius=st.integers(0, 200_000))
 @example(problem=TIES, radius=5)
 @example(problem=FAR, radius=1000)
@@ -212,7 +212,7 @@ def test_layout_and_flags_of_arrays_do_not_matter(backend):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(problem=problems(), per_axis=st.sampled_from([1, 2, 7, 255, 65535]))
 @example(problem=TIES, per_axis=2)
 @example(problem=FAR, per_axis=65535)
