@@ -21,9 +21,9 @@ demo: $(VENV)/.demo
 
 # What a contributor runs: laws, units, end to end.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not long and not engines and not mutants and not clusters"
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not long and not engines and not mutants and not clusters"
 
-# All of that, the planted bugs and the tests on clusters of Dask and Spark; ALL selects.
+# All of that, slow tests, planted bugs and the tests on clusters of Dask and Spark; ALL selects.
 ALL ?= not long and not engines
 test-all: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "$(ALL)"
@@ -55,7 +55,8 @@ dist: | $(BIN)/python
 # The lowest versions that pyproject.toml allows, on the lowest Python: a part of the unit tests.
 LOWEST := build/lowest-env
 LOWEST_PYTHON ?= python3.11
-LOWEST_TESTS := box budget dplloyd estimators gdp ledger local receipt stream synopsis
+LOWEST_TESTS := accounting lattice/test_box.py methods/test_dplloyd.py local/test_ndlaplace.py \
+	core/sampling/test_stream.py synopsis/test_synopsis.py test_private_kmeans.py
 test-lowest:
 	rm -rf $(LOWEST)
 	$(LOWEST_PYTHON) -m venv $(LOWEST)
@@ -63,7 +64,7 @@ test-lowest:
 	$(LOWEST)/bin/python -m pip install --quiet -c $(LOWEST)/lowest.txt -e ".[parquet]" \
 		hypothesis pandas polars pytest
 	cd $(LOWEST) && bin/sfumato demo
-	$(LOWEST)/bin/python -m pytest $(LOWEST_TESTS:%=tests/unit/test_%.py)
+	$(LOWEST)/bin/python -m pytest $(LOWEST_TESTS:%=tests/unit/%)
 
 clean:
 	rm -rf $(VENV)

@@ -50,6 +50,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
         "_base/types.py _lattice/box.py _lattice/kernels/dispatch.py "
         "_lattice/kernels/numpy_loops.py _lattice/kernels/moments.py _lattice/kernels/tree.py "
         "_lattice/kernels/projection.py _lattice/kernels/numba_loops.py "
+        "_lattice/kernels/verify.py "
         "_lattice/kernels/__init__.py _lattice/__init__.py",
     ),
     "memory": (
@@ -69,7 +70,8 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     ),
     "papers": (
         "The papers' queries",
-        "_core/queries/cubes.py _core/queries/choose.py _core/releases/choose.py _core/releases/sample_aggregate.py "
+        "_core/queries/cubes.py _core/queries/choose.py _core/releases/choose.py "
+        "_core/releases/sample_aggregate.py "
         "_core/queries/max_cover.py _core/releases/max_cover.py _lattice/kernels/costs.py "
         "_lattice/kernels/cubes.py _lattice/kernels/cover.py _lattice/kernels/numba_cover.py",
     ),
@@ -99,7 +101,8 @@ FOR_TESTS = frozenset({"_core/testing.py"})
 
 NOT_ON_THE_DEFAULT_PATH = frozenset(
     """
-    _accounting/receipt_text.py _core/queries/cubes.py _base/types.py _base/files.py _serialization.py _lattice/kernels/numba_loops.py
+    _accounting/receipt_text.py _core/queries/cubes.py _base/types.py _base/files.py
+    _serialization.py _lattice/kernels/numba_loops.py _lattice/kernels/verify.py
     _core/sampling/choice.py _core/sampling/bernoulli.py engines/_rows.py engines/_groups.py
     engines/_labels.py engines/__init__.py
     """.split()

@@ -182,6 +182,77 @@ def test_methods_take_shares_from_their_account_only():
         assert ".fold(" not in text
 
 
+def modules_of(folder):
+    """Each folder below one, with the names of its modules, without underscores at the start."""
+    found = {}
+    for path in folder.rglob("*.py"):
+        parts = [part.lstrip("_") for part in path.relative_to(folder).with_suffix("").parts]
+        names = found.setdefault(tuple(parts[:-1]), {parts[-2] if parts[1:] else folder.name})
+        if path.stem != "__init__":
+            names.add(parts[-1])
+    return found
+
+
+def module_of(test, modules):
+    """The module that a test file is about: the longest whose name its own begins with."""
+    *folder, name = test.removesuffix(".py").split("/")
+    topic = name.removeprefix("test_") + "_"
+    fits = [m for m in modules.get(tuple(folder), ()) if topic.startswith(m + "_")]
+    return max(fits, key=len, default=None)
+
+
+MIRRORS = {"unit": modules_of(SOURCE), "bench": modules_of(ROOT / "bench")}
+
+
+@pytest.mark.parametrize("folder", MIRRORS)
+def test_tests_lie_where_their_modules_do(folder):
+    tests = sorted((ROOT / "tests" / folder).rglob("test_*.py"))
+    assert tests
+    names = [path.relative_to(ROOT / "tests" / folder).as_posix() for path in tests]
+    assert [name for name in names if module_of(name, MIRRORS[folder]) is None] == []
+
+
+@pytest.mark.parametrize(
+    ("test", "module"),
+    [
+        ("core/sampling/test_joint.py", "joint"),
+        ("core/sampling/test_joint_rare.py", "joint"),
+        ("methods/auto/test_auto.py", "auto"),
+        ("test_sfumato_version.py", "sfumato"),
+        ("core/sampling/test_jointly.py", None),
+        ("core/sampling/test_budget.py", None),
+        ("sampling/test_joint.py", None),
+        ("test_rows.py", None),
+    ],
+)
+def test_misplaced_tests_are_found(test, module):
+    assert module_of(test, MIRRORS["unit"]) == module
+
+
+def test_the_longest_name_is_the_module_that_is_tested():
+    modules = {(): {"joint", "joint_noise"}}
+    assert module_of("test_joint_noise_rare.py", modules) == "joint_noise"
+
+
+def without_example(text):
+    """Names of tests of random examples that have none which is written down."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            calls = {ast.unparse(d).split("(")[0] for d in node.decorator_list}
+            if "given" in calls and "example" not in calls:
+                found.append(node.name)
+    return found
+
+
+def test_random_tests_have_explicit_examples():
+    """Planted bugs are looked for with these alone: a lucky draw is no evidence."""
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    assert [name for f in files for name in without_example(f.read_text("utf-8"))] == []
+    assert without_example("@given(x)\ndef test_a(x): pass\n") == ["test_a"]
+    assert without_example("@example(1)\n@given(x)\ndef test_a(x): pass\n") == []
+
+
 def test_readme_lists_exactly_the_methods():
     table = re.findall(r"^\| `(\w+)` \|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
     assert table == list(METHODS)

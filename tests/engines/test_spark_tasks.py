@@ -5,7 +5,7 @@ from collections import defaultdict
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._core.queries.counts import Counts, Grid, Nearest, Totals
@@ -97,6 +97,10 @@ def total(task, sent, n_parts):
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 2**32), n_parts=st.integers(1, 7), name=st.sampled_from([*KERNELS]))
+@example(seed=0, n_parts=1, name="grid")
+@example(seed=1, n_parts=4, name="totals")
+@example(seed=2, n_parts=7, name="wide")
+@example(seed=3, n_parts=3, name="grid")
 def test_any_cut_and_any_number_of_parts_give_the_same_sums(seed, n_parts, name):
     rng = np.random.default_rng(seed)
     task = Fold(BOX, KERNELS[name])
@@ -111,6 +115,8 @@ def test_any_cut_and_any_number_of_parts_give_the_same_sums(seed, n_parts, name)
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 2**32), most=st.integers(1, 4))
+@example(seed=0, most=1)
+@example(seed=1, most=4)
 def test_groups_in_one_partition(seed, most):
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(ROWS))
@@ -126,6 +132,8 @@ def test_groups_in_one_partition(seed, most):
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 2**32), n_parts=st.integers(1, 4))
+@example(seed=0, n_parts=1)
+@example(seed=1, n_parts=4)
 def test_rows_of_blocks(seed, n_parts):
     task = Pick(BOX, 5, 1, 4, 77)
     sent = mapped(running(task, 2), lattice_of(np.random.default_rng(seed), n_parts))

@@ -109,8 +109,15 @@ def test_every_branch_spends_all_of_its_caps_and_returns_k_centres(case):
     assert (np.abs(found.points) <= REACH).all()
 
 
-@cases
-@pytest.mark.parametrize("extra", [1.0, -1e9, np.nan])
+def neighbours():
+    """A row more: at a corner, far outside, missing. With many rows the last two are slow."""
+    for name, case in CASES.items():
+        for extra in (1.0, -1e9, np.nan):
+            marks = [pytest.mark.slow] if case.n >= 9000 and extra != 1.0 else []
+            yield pytest.param(case, extra, marks=marks, id=f"{name}-{extra}")
+
+
+@pytest.mark.parametrize(("case", "extra"), list(neighbours()))
 def test_a_neighbour_loses_no_more_than_was_charged(case, extra):
     rows = rows_of(case)
     more = np.vstack([rows, np.full((1, case.d), extra)])

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
@@ -49,7 +49,10 @@ def test_every_score_is_under_law():
 
 @pytest.mark.parametrize("score", SCORES_UNDER_LAW.values(), ids=SCORES_UNDER_LAW.keys())
 @given(rows=st.lists(row, max_size=6), extra=row)
-@settings(max_examples=200)
+@example(rows=[], extra=(-REACH, -REACH))
+@example(rows=[(0, 0), (500, -700)], extra=(REACH, -REACH))
+@example(rows=[(1, 2)] * 6, extra=(0, 0))
+@settings(max_examples=50)
 def test_one_row_moves_every_score_down_and_by_no_more_than_declared(score, rows, extra):
     before, after = scores(score, rows), scores(score, [*rows, extra])
     moved = [b - a for b, a in zip(before, after, strict=True)]
@@ -64,6 +67,8 @@ def test_the_far_corner_reaches_the_declared_sensitivity():
 
 
 @given(st.lists(row, max_size=8))
+@example([(-REACH, -REACH)] * 8)
+@example([(REACH, -REACH), (0, 0), (500, -700), (501, -701), (-REACH, 4)])
 def test_costs_are_the_definition(rows):
     assert scores(Cost(CANDIDATES), rows) == [-c for c in slow_costs(CANDIDATES, rows)]
 

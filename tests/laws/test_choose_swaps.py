@@ -64,8 +64,26 @@ def problems(draw):
     return centers, candidates, rows, draw(st.integers(0, 10))
 
 
+# Rows, centres and candidates that are each other; and points in opposite corners.
+TIES = (
+    [[0, 0], [5, 5], [0, 0], [-9, 4]],
+    [[5, 5], [0, 0], [3, -3], [5, 5]],
+    [[0, 0], [5, 5], [3, -3], [2, 3], [-9, 4], [2, 2], [REACH, -REACH]],
+    3,
+)
+FAR = (
+    [[REACH] * 3, [-REACH] * 3, [0, 1, -1]],
+    [[-REACH, REACH, 0], [REACH] * 3],
+    [[-REACH] * 3, [REACH] * 3, [1, 1, 1], [-REACH, REACH, -REACH], [9, 0, 0]],
+    2,
+)
+
+
 @given(problems())
-@settings(max_examples=150, deadline=None)
+@example(TIES)
+@example(FAR)
+@example(([[0]], [[0], [1]], [[0], [1], [-1], [REACH]], 2))
+@settings(max_examples=50, deadline=None)
 def test_costs_are_the_definition_for_both_loops_and_any_cut(problem):
     centers, candidates, rows, cut = problem
     expected = slow_costs(centers, candidates, rows)
@@ -124,7 +142,9 @@ around = st.lists(in_ball, min_size=1, max_size=3)
 
 
 @given(st.lists(in_ball, max_size=4), in_ball, around, around)
-@settings(max_examples=200, deadline=None)
+@example([], (REACH, 0), [(-REACH, 0)], [(0, 0)])
+@example([(0, 5), (7, -7)], (0, -REACH), [(0, REACH), (1, 1)], [(0, REACH), (-REACH, 0), (3, 4)])
+@settings(max_examples=50, deadline=None)
 def test_in_a_ball_a_row_moves_every_score_down_and_by_no_more_than_declared(
     rows, extra, centers, candidates
 ):
@@ -149,7 +169,7 @@ def test_opposite_ends_of_the_ball_reach_the_declared_sensitivity(axis):
 @given(problems())
 @example(([[REACH] * 3], [[0] * 3], [[0] * 3], 0))
 @example(([[0] * 3], [[REACH] * 3], [[0] * 3], 0))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_points_outside_the_ball_widen_the_sensitivity(problem):
     """Candidates are clipped to the box alone: what a row can lose to a corner is more."""
     centers, candidates, rows, _ = problem

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._core.queries.counts import CELLS, Counts, Cubes, Nearest, Totals
@@ -15,6 +15,7 @@ coordinate = st.one_of(
     st.integers(-REACH, REACH), st.sampled_from([-REACH, 0, REACH, 500, -700, 501])
 )
 row = st.tuples(coordinate, coordinate)
+CORNERS = [(-REACH, -REACH), (REACH, REACH), (0, 0), (500, -700), (501, -699), (-REACH, REACH)]
 queries = pytest.mark.parametrize("query", QUERIES_UNDER_LAW.values(), ids=QUERIES_UNDER_LAW.keys())
 
 
@@ -45,7 +46,11 @@ def test_every_query_and_every_kind_of_cell_is_under_law():
 
 @queries
 @given(rows=st.lists(row, max_size=8), extra=row)
-@settings(max_examples=300, deadline=None)
+@example(rows=[], extra=(1, REACH))
+@example(rows=CORNERS, extra=(-REACH, -REACH))
+@example(rows=CORNERS, extra=(501, -700))
+@example(rows=[], extra=(REACH, -REACH))
+@settings(max_examples=50, deadline=None)
 def test_one_row_moves_no_more_than_declared(query, rows, extra):
     counts, sums = change(query, rows, [extra])
     assert one_cell(query, counts)
@@ -58,7 +63,10 @@ def test_one_row_moves_no_more_than_declared(query, rows, extra):
 
 @queries
 @given(rows=st.lists(row, max_size=4), group=st.lists(row, max_size=5))
-@settings(max_examples=100, deadline=None)
+@example(rows=[], group=[(0, 0)] * 2)
+@example(rows=CORNERS[:4], group=[(REACH, REACH)] * 5)
+@example(rows=CORNERS[:4], group=[(501, -700)] * 3)
+@settings(max_examples=50, deadline=None)
 def test_a_group_moves_no_more_than_its_rows_together(query, rows, group):
     counts, sums = change(query, rows, group)
     declared = Counts(query.cells).sensitivity().times(len(group))
@@ -72,7 +80,10 @@ def test_a_group_moves_no_more_than_its_rows_together(query, rows, group):
 
 @queries
 @given(rows=st.lists(row, max_size=8), extra=row)
-@settings(max_examples=200, deadline=None)
+@example(rows=CORNERS, extra=(REACH, -REACH))
+@example(rows=[], extra=(501, -701))
+@example(rows=[], extra=(1733, -1867))
+@settings(max_examples=50, deadline=None)
 def test_counts_and_sums_stay_in_the_body_of_their_joint_norm(query, rows, extra):
     if isinstance(query, Counts):
         return

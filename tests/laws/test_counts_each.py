@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps, Overspent
@@ -32,7 +32,9 @@ def opened(rows, kind="pure", noise=None, **groups):
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 @given(rows=st.lists(st.tuples(*[st.integers(-REACH, REACH)] * 2), max_size=9))
-@settings(max_examples=50, deadline=None)
+@example(rows=[(0, -1000), (499, -501), (500, -500), (31_500, 32_400), (REACH, REACH), (-7, 9)])
+@example(rows=[])
+@settings(max_examples=30, deadline=None)
 def test_every_query_finds_what_it_finds_alone(backend, rows):
     lattice = np.array(rows, dtype=np.int16).reshape(-1, 2)
     queries = [Counts(cells) for cells in CELLS]

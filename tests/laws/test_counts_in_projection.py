@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps
@@ -21,6 +21,7 @@ BACKENDS = ["numpy", "numba"]
 views = pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS.keys())
 coordinate = st.one_of(st.integers(-REACH, REACH), st.sampled_from([-REACH, 0, REACH]))
 rows_of_two = st.lists(st.tuples(coordinate, coordinate), max_size=10)
+SOME = [(-REACH, REACH), (0, 0), (REACH, REACH), (900, -40), (901, -39), (-30, 70), (5000, -9000)]
 
 
 def through(view):
@@ -50,6 +51,8 @@ def folded(query, parts, backend):
 
 @views
 @given(rows=rows_of_two, cut=st.integers(0, 10))
+@example(rows=SOME, cut=3)
+@example(rows=[], cut=0)
 @settings(max_examples=40, deadline=None)
 def test_totals_are_the_definition_for_both_loops_and_any_cut(view, rows, cut):
     cells = through(view)

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps
@@ -60,8 +60,20 @@ def problems(draw):
     return Cubes(corners, side), rows
 
 
+def rows_at_edges(corners, side):
+    """Rows just below, at and just above both ends and the middle of every cube."""
+    corners = np.array(corners)
+    steps = [-1, 0, 1, side // 2 - 1, side // 2, side - 1, side]
+    rows = [corner + np.roll(steps, turn)[: len(corner)] for corner in corners for turn in range(7)]
+    return Cubes(corners, side), np.clip(rows, -REACH, REACH).tolist()
+
+
 @given(problem=problems(), cut=st.integers(0, 8))
-@settings(max_examples=150, deadline=None)
+@example(problem=rows_at_edges([[0, 0], [4, 0], [0, 4], [-8, 4]], 4), cut=3)
+@example(problem=rows_at_edges([[-5], [7], [19], [31]], 6), cut=0)
+@example(problem=rows_at_edges([[-2, 6, 1], [6, 6, -7], [6, -2, 9]], 8), cut=5)
+@example(problem=rows_at_edges([[-33_000, 0, 0, 0], [0, 33_000, 0, 33_000]], 33_000), cut=1)
+@settings(max_examples=50, deadline=None)
 def test_a_row_is_counted_in_the_half_that_holds_it_and_nowhere_else(problem, cut):
     cubes, rows = problem
     expected = np.zeros(cubes.n_cells, dtype=np.int64)

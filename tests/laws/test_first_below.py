@@ -7,7 +7,7 @@ from math import isqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
@@ -49,7 +49,20 @@ def definition(query, rows):
 
 @queries
 @given(rows=st.lists(row, max_size=8))
-@settings(max_examples=200, deadline=None)
+@example(
+    rows=[
+        (0, 0),
+        (3, 4),
+        (4, 5),
+        (500, -700),
+        (505, -700),
+        (506, -700),
+        (REACH, REACH),
+        (-REACH, -REACH),
+    ]
+)
+@example(rows=[])
+@settings(max_examples=50, deadline=None)
 def test_counts_are_the_definition(query, rows):
     assert counts(query, rows) == definition(query, rows)
 
@@ -62,7 +75,9 @@ def test_a_row_at_the_edge_is_not_beyond_it():
 
 @queries
 @given(rows=st.lists(row, max_size=6), group=st.lists(row, min_size=1, max_size=4))
-@settings(max_examples=200, deadline=None)
+@example(rows=[], group=[(REACH, -REACH)])
+@example(rows=[(0, 0), (3, 4)], group=[(4, 4), (0, 6), (500, -700), (REACH, REACH)])
+@settings(max_examples=50, deadline=None)
 def test_rows_move_all_counts_up_and_by_no_more_than_declared(query, rows, group):
     before, after = counts(query, rows), counts(query, [*rows, *group])
     moved = [a - b for b, a in zip(before, after, strict=True)]

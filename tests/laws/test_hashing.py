@@ -18,7 +18,7 @@ from sfumato.engines._groups import few_of_each, hashes_of
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import PartedRows
 from sfumato.engines._rows import block_numbers
-from tests.unit.test_hashing import hash_of
+from tests.unit.lattice.kernels.test_kernels_hashing import hash_of
 
 N = 40_000
 SIZES = [2**14 - 1, 2**14, 2**14 + 1, 2**15 + 1, N, 2**16, 2**17 + 3]

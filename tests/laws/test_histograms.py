@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps, Ledger, Overspent
@@ -36,6 +36,8 @@ binnings = pytest.mark.parametrize(
 EDGES = [0.0, -0.0, 1.0, -3.0, 3.0, 5e-324, 2.3e-308, -1.7e308, 64.0, math.nan, math.inf, -math.inf]
 cell = st.one_of(st.floats(width=64), st.sampled_from(EDGES), st.floats(-4, 4))
 row = st.tuples(cell, cell)
+# Every edge next to every third other one.
+ODD = [(x, EDGES[(3 * i + 1) % len(EDGES)]) for i, x in enumerate(EDGES)]
 
 
 def exact(binning, rows):
@@ -59,7 +61,10 @@ def test_every_binning_is_under_law():
 
 @binnings
 @given(rows=st.lists(row, max_size=6), extra=row)
-@settings(max_examples=300, deadline=None)
+@example(rows=[], extra=(0.0, 0.0))
+@example(rows=ODD[:6], extra=(1.0, -1.0))
+@example(rows=ODD[6:], extra=(math.nan, 5e-324))
+@settings(max_examples=50, deadline=None)
 def test_one_row_moves_one_bin_of_each_column_at_most(binning, rows, extra):
     declared = Histogram(binning).sensitivity()
     l1, l2_squared = moved(binning, rows, [extra])
@@ -72,7 +77,9 @@ def test_one_row_moves_one_bin_of_each_column_at_most(binning, rows, extra):
 
 @binnings
 @given(rows=st.lists(row, max_size=4), group=st.lists(row, max_size=5))
-@settings(max_examples=100, deadline=None)
+@example(rows=ODD[:4], group=[(0.5, 0.5)] * 5)
+@example(rows=[], group=ODD[4:9])
+@settings(max_examples=50, deadline=None)
 def test_a_group_moves_no_more_than_its_rows_together(binning, rows, group):
     declared = Histogram(binning).sensitivity().times(len(group))
     l1, l2_squared = moved(binning, rows, group)
@@ -94,7 +101,9 @@ def test_exhaustively_on_all_kinds_of_cells(binning):
 
 @binnings
 @given(rows=st.lists(row, min_size=1, max_size=30))
-@settings(max_examples=100, deadline=None)
+@example(rows=ODD)
+@example(rows=ODD[::-1] * 2)
+@settings(max_examples=50, deadline=None)
 def test_the_bin_of_a_cell_depends_on_that_cell_alone(binning, rows):
     table = np.array(rows)
     together = np.empty(table.shape, dtype=np.int16)

@@ -195,6 +195,7 @@ def test_no_grids_make_a_group_lose_more(rows, budget):
 )
 @example(F(1, 10), F(9, 10), 1)
 @example(F(75), F(1, 10**4), 1)
+@example(F(1), F(1, 10**6), 3)
 def test_rates_are_the_largest_that_the_share_pays_for(epsilon, delta, rows):
     with mpmath.workdps(60):
         eta = mpmath.mpf((largest_rate(epsilon, delta, rows) * rows).numerator)
@@ -211,6 +212,9 @@ coordinate = st.one_of(st.integers(-REACH, REACH), st.sampled_from([-REACH, 0, R
 
 
 @given(st.lists(st.tuples(coordinate, coordinate), max_size=6), st.tuples(coordinate, coordinate))
+@example([], (0, 0))
+@example([(REACH, -REACH), (0, 0), (-REACH, REACH)], (-REACH, -REACH))
+@example([(100, 100)] * 3, (9_000, -12_345))
 @settings(max_examples=40)
 def test_one_row_adds_one_to_the_points_that_cover_it(rows, extra):
     for net in PLANE.nets():

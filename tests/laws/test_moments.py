@@ -6,7 +6,7 @@ from math import isqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps
@@ -77,23 +77,34 @@ def within(row):
     return [abs(x) * REACH // (isqrt(square - 1) + 1) * (1 if x > 0 else -1) for x in row]
 
 
+some_rows = st.integers(1, 5).flatmap(lambda d: st.tuples(st.just(d), rows_of(d, 6)))
+two_sets = st.integers(1, 5).flatmap(lambda d: st.tuples(st.just(d), rows_of(d, 3), rows_of(d, 4)))
+MIXED = [[REACH, -7, 8, 16_384, -9], [-8, 7, -REACH, -1000, 5], [16_384, 15, 16, -17, -REACH]]
+
+
 @moments
-@given(st.data())
-@settings(max_examples=200)
-def test_moments_are_the_definition(moment, data):
-    d = data.draw(st.integers(1, 4))
-    asked, rows = moment(d, data.draw(shifts)), data.draw(rows_of(d, 6))
+@given(some_rows, shifts)
+@example((5, MIXED), FINEST)
+@example((5, MIXED), 4)
+@example((1, [[REACH], [-7], [8]]), COARSEST)
+@settings(max_examples=50)
+def test_moments_are_the_definition(moment, problem, shift):
+    d, rows = problem
+    asked = moment(d, shift)
     assert line(asked, rows) == slow_line(asked, rows)
 
 
 @moments
 @pytest.mark.parametrize("ball", [False, True])
-@given(st.data())
-@settings(max_examples=300)
-def test_one_row_and_one_group_move_no_more_than_declared(moment, ball, data):
-    d = data.draw(st.integers(1, 5))
-    asked = moment(d, data.draw(shifts))
-    rows, group = data.draw(rows_of(d, 3)), data.draw(rows_of(d, 4))
+@given(two_sets, shifts)
+@example((2, [], [[REACH, REACH]]), FINEST)
+@example((5, MIXED, [[REACH] * 5] * 4), FINEST)
+@example((5, MIXED, [[-REACH, REACH, 0, 0, -REACH]] * 3), 4)
+@example((1, [], [[-REACH]] * 4), COARSEST)
+@settings(max_examples=50)
+def test_one_row_and_one_group_move_no_more_than_declared(moment, ball, problem, shift):
+    d, rows, group = problem
+    asked = moment(d, shift)
     if ball:
         rows, group = [within(r) for r in rows], [within(r) for r in group]
     for more in (group[:1], group):

@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps, Share
@@ -78,6 +78,10 @@ points = st.tuples(st.integers(0, 9), st.integers(0, 9))
     st.integers(1, 40),
     st.integers(0, 10**6),
 )
+@example([(i % 10, i // 3) for i in range(30)], [(3, 3)] * 4, 13, 5)
+@example([], [(9, 9)], 1, 0)
+@example([(0, 0)] * 30, [(0, 0)] * 3, 40, 7)
+@example([(5, 5)] * 12, [(5, 5), (9, 0)], 10, 1)
 def test_no_tree_loses_more_than_it_was_charged(rows, group, tenths, key):
     """Neighbours differ by a group of up to four rows, all or none of them in the same place."""
     labels = list(range(1, len(rows) + 1)) + [0] * len(group)
@@ -221,6 +225,9 @@ def test_chances_are_those_of_discrete_laplace_noise(scale):
 
 
 @given(st.lists(points, max_size=9), points)
+@example([], (0, 0))
+@example([(2, 3), (8, 7), (9, 9), (5, 5)], (5, 6))
+@example([(x, 9 - x) for x in range(9)], (9, 9))
 def test_one_row_moves_one_count_by_one(rows, extra):
     corners = np.array([[2, 3]], dtype=np.int32), np.array([[8, 7]], dtype=np.int32)
     query = Branches(np.array([[0, 0, -2]], dtype=np.int32), cuts_below(*corners, 3))

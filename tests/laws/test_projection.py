@@ -5,7 +5,7 @@ from math import isqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._core.queries.projection import MAX_ENTRY, Projection
@@ -64,8 +64,31 @@ def problems(draw):
     return projection, np.array(rows, dtype=np.int16).reshape(-1, d)
 
 
+def fixed(d, m, shift, *, ball):
+    """Entries of every size and sign, and rows at the ends, in the middle and in between."""
+    rng = np.random.default_rng(d + 10 * m)
+    size = min(MAX_ENTRY, 2 ** (shift + 1))
+    matrix = rng.integers(-size, size + 1, (m, d))
+    matrix[0, 0] = size
+    rows = rng.integers(-REACH, REACH + 1, (40, d))
+    rows[:9] //= 2000
+    rows[9:14] = np.array([[-REACH], [-1], [0], [1], [REACH]])
+    projection = Projection(matrix, rng.integers(-99, 99, d), shift, ball)
+    return projection, rows.astype(np.int16)
+
+
 @given(problems())
-@settings(max_examples=400)
+@example(fixed(1, 1, 0, ball=False))
+@example(fixed(1, 1, 0, ball=True))
+@example(fixed(2, 3, 1, ball=False))
+@example(fixed(2, 3, 1, ball=True))
+@example(fixed(4, 2, 20, ball=False))
+@example(fixed(4, 2, 20, ball=True))
+@example(fixed(3, 4, 44, ball=False))
+@example(fixed(3, 4, 44, ball=True))
+@example(fixed(4, 4, 38, ball=False))
+@example(fixed(4, 4, 38, ball=True))
+@settings(max_examples=50)
 def test_rows_are_seen_as_defined_and_never_leave_the_lattice_or_the_ball(problem):
     projection, rows = problem
     with kernels.use("numpy"):
@@ -78,7 +101,17 @@ def test_rows_are_seen_as_defined_and_never_leave_the_lattice_or_the_ball(proble
 
 
 @given(problems())
-@settings(max_examples=200)
+@example(fixed(1, 1, 0, ball=False))
+@example(fixed(1, 1, 0, ball=True))
+@example(fixed(2, 3, 1, ball=False))
+@example(fixed(2, 3, 1, ball=True))
+@example(fixed(4, 2, 20, ball=False))
+@example(fixed(4, 2, 20, ball=True))
+@example(fixed(3, 4, 44, ball=False))
+@example(fixed(3, 4, 44, ball=True))
+@example(fixed(4, 4, 38, ball=False))
+@example(fixed(4, 4, 38, ball=True))
+@settings(max_examples=50)
 def test_the_compiled_loop_gives_the_same_integers(problem):
     projection, rows = problem
     with kernels.use("numba"):
@@ -134,6 +167,8 @@ def test_the_pole_of_the_ball_is_reached():
 
 
 @given(problems(), st.integers(0, 6))
+@example(fixed(2, 3, 1, ball=True), 2)
+@example(fixed(4, 2, 20, ball=False), 3)
 def test_a_row_is_seen_the_same_whatever_stands_beside_it(problem, cut):
     projection, rows = problem
     alone = [projection.see(rows[i : i + 1]) for i in range(len(rows))]

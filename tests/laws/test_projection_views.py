@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps, Overspent
@@ -38,6 +38,8 @@ def queries(m):
 
 @views
 @given(cuts=st.lists(st.integers(0, 60), max_size=6), seed=st.integers(0, 99))
+@example(cuts=[], seed=0)
+@example(cuts=[1, 7, 7, 59], seed=1)
 @settings(max_examples=20)
 def test_any_order_and_any_cut_give_the_same_integers(view, cuts, seed):
     shuffled = np.random.default_rng(seed).permutation(ROWS)

@@ -2,9 +2,9 @@
 
 from tests.mutants.mutant import Mutant
 
-LEDGER = "tests/unit/test_ledger.py"
-RECEIPT = "tests/unit/test_receipt.py"
-AUTO = "tests/unit/test_auto.py"
+LEDGER = "tests/unit/accounting/test_budget_claims.py"
+RECEIPT = "tests/unit/accounting/test_receipt.py"
+AUTO = "tests/unit/methods/auto/test_auto.py"
 LAWS = "tests/laws/test_auto.py"
 
 MUTANTS = {

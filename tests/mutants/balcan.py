@@ -3,7 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 LAWS = "tests/laws/test_balcan.py"
-UNIT = "tests/unit/test_balcan.py"
+UNIT = "tests/unit/methods/balcan/test_balcan.py"
 METHOD = "methods/_balcan"
 
 MUTANTS = {

@@ -3,7 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 LAWS = "tests/laws/test_histograms.py"
-UNIT = "tests/unit/test_bounds.py"
+UNIT = "tests/unit/private_bounds/test_estimate.py"
 
 MUTANTS = {
     "histograms forget the number of columns": Mutant(
@@ -112,6 +112,6 @@ MUTANTS = {
         "_private_bounds/trim.py",
         "    if upper / 2 - lower / 2 >= least:\n",
         "    if upper > lower:\n",
-        "tests/unit/test_ranges.py::test_bounds_are_as_far_apart_as_a_box_needs",
+        "tests/unit/private_bounds/test_trim.py::test_bounds_are_as_far_apart_as_a_box_needs",
     ),
 }

@@ -112,13 +112,13 @@ MUTANTS = {
         "methods/_dplloyd.py",
         "return [2 ** max(iterations - 2 - i, 0) for i in range(iterations)]",
         "return [2 ** (iterations - 1 - i) for i in range(iterations)]",
-        "tests/unit/test_dplloyd.py::test_schedules",
+        "tests/unit/methods/test_dplloyd.py::test_schedules",
     ),
     "shares of counts and sums swapped": Mutant(
         "methods/_dplloyd.py",
         "count_share, sum_share = share.split(for_counts, d)",
         "sum_share, count_share = share.split(for_counts, d)",
-        "tests/unit/test_dplloyd.py::test_counts_and_sums_share_the_budget_at_the_least_error",
+        "tests/unit/methods/test_dplloyd.py::test_counts_and_sums_share_the_budget_at_the_least_error",
     ),
     "the same key in every call": Mutant(
         "_core/sampling/stream.py",
@@ -130,13 +130,13 @@ MUTANTS = {
         "_core/sampling/additive.py",
         "            again = again[negative & (magnitude == 0)]\n",
         "            again = again[:0]\n",
-        SAMPLERS,
+        f"{SAMPLERS}::test_guarantee_of_laplace[1/2]",
     ),
     "geometric digits shifted": Mutant(
         "_core/sampling/additive.py",
         "1 / (1 + context.exp(rate * 2 ** len(found)))",
         "1 / (1 + context.exp(rate * 1.15 * 2 ** len(found)))",
-        SAMPLERS,
+        f"{SAMPLERS}::test_guarantee_of_laplace[1/2]",
     ),
     "the last rows are lost": Mutant(
         "engines/_memory.py",
@@ -154,13 +154,14 @@ MUTANTS = {
         "_lattice/box.py",
         "scaled[~finite] = 0",
         "scaled[~finite] = scaled[finite].sum() % 100",
-        "tests/unit/test_box.py::test_a_row_becomes_the_same_whatever_stands_beside_it",
+        "tests/unit/lattice/test_box.py::test_a_row_becomes_the_same_whatever_stands_beside_it",
     ),
     "groups keep their first rows": Mutant(
         "engines/_groups.py",
         "order = np.lexsort((hashes, codes[rows]))",
         "order = np.lexsort((rows, codes[rows]))",
-        "tests/unit/test_groups.py",
+        "tests/unit/engines/test_groups.py"
+        "::test_groups_keep_few_rows_which_depend_on_their_own_rows_alone",
     ),
     "groups of rows that were opened before count as rows": Mutant(
         "_core/private_data.py",
@@ -232,30 +233,31 @@ MUTANTS = {
         "_accounting/gaussian_dp.py",
         "return _round(mu * mu, 50, up=False)",
         "return _round(mu * mu, 50, up=True)",
-        "tests/unit/test_gdp.py::test_calibration_gives_back_what_the_conversion_takes",
+        "tests/unit/accounting/test_gaussian_dp.py::test_calibration_gives_back_what_the_conversion_takes",
     ),
     "an account is checked against what is asked alone": Mutant(
         "_accounting/budget.py",
         "if any(u + a > c for u, a, c in zip(used, asked, cap, strict=True)):",
         "if any(a > c for u, a, c in zip(used, asked, cap, strict=True)):",
-        "tests/unit/test_budget.py::test_overspent_names_total_spent_asked_and_affordable",
+        "tests/unit/accounting/test_budget.py::test_overspent_names_total_spent_asked_and_affordable",
     ),
     "a ledger forgets δ": Mutant(
         "_accounting/budget.py",
         "asked, used = (caps.epsilon, caps.delta), self.spent",
         "asked, used = (caps.epsilon, Fraction(0)), self.spent",
-        "tests/unit/test_budget.py::test_delta_is_checked_on_its_own",
+        "tests/unit/accounting/test_budget.py::test_delta_is_checked_on_its_own",
     ),
     "charged accounts are taken back": Mutant(
         "_accounting/budget.py",
         "if a is not account or e}",
         "if a is not account}",
-        "tests/unit/test_budget.py::test_only_an_account_without_a_charge_is_taken_back",
+        "tests/unit/accounting/test_budget.py::test_only_an_account_without_a_charge_is_taken_back",
     ),
     "selection forgets the factor 2": Mutant(
         "_core/sampling/choice.py",
         "(sensitivity if monotone else 2 * sensitivity)",
         "sensitivity",
-        "tests/unit/test_select.py",
+        "tests/unit/core/sampling/test_choice.py"
+        "::test_probabilities_sum_to_one_and_respect_epsilon[exponential]",
     ),
 }

@@ -3,9 +3,9 @@
 from tests.mutants.mutant import Mutant
 
 LAWS = "tests/laws/test_max_cover.py"
-STATE = "tests/unit/test_cover_state.py"
-CLASSES = "tests/unit/test_select_classes.py"
-METHOD = "tests/unit/test_maxcover.py"
+STATE = "tests/unit/core/releases/test_max_cover.py"
+CLASSES = "tests/unit/core/sampling/test_choice_classes.py"
+METHOD = "tests/unit/methods/test_max_cover.py"
 ALL = f"{LAWS}::test_every_sequence_of_picks_loses_no_more_than_was_charged"
 LEFT = f"{STATE}::test_rows_that_leave_are_taken_off"
 

@@ -8,8 +8,8 @@ from tests.mutants.mutant import Mutant
 FIT = "tests/laws/test_estimator.py"
 COMMAND = "tests/laws/test_commands.py"
 HASHING = "tests/laws/test_hashing.py"
-LINES = "tests/unit/test_rare_lines.py"
-CHOICES = "tests/unit/test_rare_choices.py"
+LINES = "tests/unit/core/sampling/test_joint_rare.py"
+CHOICES = "tests/unit/core/sampling/test_choice_rare.py"
 
 NOTHING = f"{FIT}::test_nothing_leaves_beside_the_answers"
 NEIGHBOUR = f"{FIT}::test_a_neighbour_is_asked_the_same_and_loses_what_was_charged"

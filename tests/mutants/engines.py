@@ -2,12 +2,12 @@
 
 from tests.mutants.mutant import Mutant
 
-PARTS = "tests/unit/test_parts.py"
+PARTS = "tests/unit/engines/test_partitions.py"
 FILES = "tests/laws/test_engines_files.py"
 EVERY = f"{PARTS}::test_any_order_any_cut_and_any_repetition_count_each_row_once"
 CUT = f"{FILES}::test_any_cut_gives_the_same_integers"
 GROUPS = f"{FILES}::test_groups_keep_the_rows_that_they_keep_in_memory"
-UNIT = "tests/unit/test_file_engine.py"
+UNIT = "tests/unit/engines/test_file_engine.py"
 
 MUTANTS = {
     "a second copy of a partition is counted": Mutant(

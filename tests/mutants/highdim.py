@@ -18,7 +18,7 @@ MUTANTS = {
         "_lattice/kernels/numba_loops.py",
         "            if score < best:",
         "            if score <= best:",
-        "tests/unit/test_kernels.py::test_wide_rows",
+        "tests/unit/lattice/kernels/test_kernels.py::test_wide_rows",
     ),
     "counts together are noised by the share of the last": Mutant(
         "_core/curator.py",
@@ -42,7 +42,7 @@ MUTANTS = {
         "methods/_balcan/partition.py",
         "while active := [cutting for cutting in active if cutting.goes_on]:",
         "while all(cutting.goes_on for cutting in active):",
-        "tests/unit/test_balcan.py::test_partitions_are_counted_together_and_end_where_each_ends_alone",
+        "tests/unit/methods/balcan/test_balcan.py::test_partitions_are_counted_together_and_end_where_each_ends_alone",
     ),
     "swaps are scored for one axis instead of the ball": Mutant(
         "_core/queries/choose.py",

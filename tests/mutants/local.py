@@ -4,8 +4,8 @@ from tests.mutants.mutant import Mutant
 
 LAWS = "tests/laws/test_local.py"
 STATS = "tests/stats/test_local.py"
-UNIT = "tests/unit/test_local.py"
-RANDOMIZER = "tests/unit/test_randomizer.py"
+UNIT = "tests/unit/local/test_ndlaplace.py"
+RANDOMIZER = "tests/unit/core/local/test_randomizer.py"
 CLI = "tests/e2e/test_cli_perturb.py"
 
 DRAWN = "reports = rows + noise.ball(self.scale, *rows.shape)"

@@ -2,9 +2,9 @@
 
 from tests.mutants.mutant import Mutant
 
-PIECES = "tests/unit/test_local_pieces.py"
+PIECES = "tests/unit/core/local/test_local_exact.py"
 STATS = "tests/stats/test_local_mechanisms.py"
-FACES = "tests/unit/test_local_mechanisms.py"
+FACES = "tests/unit/local/test_mechanisms.py"
 
 MUTANTS = {
     "two points a step too near": Mutant(

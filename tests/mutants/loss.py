@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Mutant
 
-LOSS = "tests/unit/test_loss.py"
+LOSS = "tests/unit/core/test_mechanisms_loss.py"
 WRONG = f"{LOSS}::test_a_wrong_scale_is_refused_and_nothing_is_charged_or_read"
 
 MUTANTS = {

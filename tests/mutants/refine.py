@@ -4,7 +4,7 @@ from tests.mutants.mutant import Mutant
 
 FIRST = "tests/laws/test_first_below.py"
 RADII = "tests/laws/test_counts_radii.py"
-KERNELS = "tests/unit/test_kernels.py"
+KERNELS = "tests/unit/lattice/kernels/test_kernels.py"
 
 MUTANTS = {
     "searches for a threshold use half their noise": Mutant(

@@ -3,7 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 STATS = "tests/stats/test_rounded.py"
-SETTLE = "tests/unit/test_rounded_settle.py"
+SETTLE = "tests/unit/core/sampling/test_joint.py"
 
 MUTANTS = {
     "gamma with one uniform too few": Mutant(

@@ -7,7 +7,7 @@ ROW = f"{LAWS}::test_a_record_more_is_one_row_more"
 RAW = f"{LAWS}::test_a_record_that_has_no_one_meaning_is_refused_or_one_row"
 GROUP = f"{LAWS}::test_a_group_more_is_m_rows_more_however_its_label_is_written"
 TYPES = f"{LAWS}::test_a_hundred_people_in_two_files_and_one_without_an_id"
-CSV = "tests/unit/test_csv.py"
+CSV = "tests/unit/engines/formats/test_csv.py"
 DASK = "tests/engines/test_dask.py"
 
 MUTANTS = {
@@ -27,13 +27,13 @@ MUTANTS = {
         "engines/formats/_records.py",
         "self._note(offset, ends[outside])",
         "self._note(offset, ends)",
-        "tests/unit/test_file_engine.py::test_spans_begin_where_records_do_and_hold_every_byte",
+        "tests/unit/engines/test_file_engine.py::test_spans_begin_where_records_do_and_hold_every_byte",
     ),
     "quotes inside of fields are let through": Mutant(
         "engines/formats/_records.py",
         "        if wrong.any():\n",
         "        if wrong.all() and len(wrong) > 9:\n",
-        f"{CSV}::test_quotes_mean_what_the_grammar_says_or_are_refused_by_line",
+        f"{CSV}::test_quotes_mean_what_the_grammar_says_or_are_refused_by_line[1000]",
     ),
     "a quote that is never closed is let through": Mutant(
         "engines/formats/_records.py",
@@ -87,7 +87,7 @@ MUTANTS = {
         "engines/_labels.py",
         "        if kind is int:\n            return str(label)\n",
         "        if kind is int:\n            return str(int(float(label)))\n",
-        "tests/unit/test_groups.py::test_labels_of_every_kind",
+        "tests/unit/engines/test_groups.py::test_labels_of_every_kind",
     ),
     "a first row says how many columns there are": Mutant(
         "engines/formats/_csv.py",

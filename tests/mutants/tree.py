@@ -3,7 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 LAWS = "tests/laws/test_privtree.py"
-UNIT = "tests/unit/test_trees.py"
+UNIT = "tests/unit/core/releases/test_privtree.py"
 
 MUTANTS = {
     "depth does not decay": Mutant(

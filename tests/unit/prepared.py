@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 
 from sfumato._core.sampling.stream import Stream
-from tests.unit.test_settle import key
+from tests.unit.core.sampling.test_additive import key
 
 F = Fraction
 FIRST, ALL = 320, 832

@@ -15,10 +15,10 @@ from sfumato._core.sampling import additive as samplers
 from sfumato._core.sampling import joint as rounded
 from sfumato._core.sampling.joint import Body
 from sfumato._core.sampling.stream import Stream
+from tests.unit.core.sampling.test_additive import Deep, Rigged, brute_gaussian, key
+from tests.unit.core.sampling.test_choice_settle import Placed
+from tests.unit.core.sampling.test_joint import brute
 from tests.unit.prepared import ALL, FIRST, KEYS, Prepared, as_fraction, middles, nearest, real
-from tests.unit.test_rounded_settle import brute
-from tests.unit.test_select_settle import Placed
-from tests.unit.test_settle import Deep, Rigged, brute_gaussian, key
 
 F = Fraction
 

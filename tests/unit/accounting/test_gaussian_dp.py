@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import norm
@@ -27,6 +27,9 @@ def test_mu_matches_the_analytic_gaussian(epsilon, delta):
 
 
 @given(st.fractions(F(1, 100), 20), st.sampled_from([F(1, 10**9), F(1, 10**6), F(1, 100)]))
+@example(F(1, 100), F(1, 100))
+@example(F(1), F(1, 10**6))
+@example(F(20), F(1, 10**9))
 @settings(max_examples=25, deadline=None)
 def test_calibration_gives_back_what_the_conversion_takes(epsilon, delta):
     mu2 = mu2_of(epsilon, delta)
@@ -56,6 +59,11 @@ def test_impossible_conversions_are_refused(bad):
 
 
 @given(st.fractions(F(1, 10**12), 10**15))
+@example(F(2))
+@example(F(4))
+@example(F(1, 10**12))
+@example(F(10**15 - 1))
+@example(F(1, 3))
 def test_root_above_is_above_and_close(square):
     root = root_above(square)
     assert root * root >= square

@@ -4,7 +4,7 @@ from fractions import Fraction
 from threading import Barrier, Thread
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -26,6 +26,9 @@ def charge(account, *amounts, kind="pure"):
 
 
 @given(positive, st.fractions(0, F(1, 2)), weights)
+@example(F(1), F(1, 3), [0.1, 0.2, 0.7])
+@example(F(1, 10**6), F(0), [1e-9, 1e9, 3.0])
+@example(F(100), F(1, 7), [1.0] * 30)
 def test_split_parts_sum_exactly_to_the_whole(amount, delta, parts):
     shares = Share("approximate", amount, delta).split(*parts)
     assert sum(s.amount for s in shares) == amount
@@ -187,3 +190,4 @@ class LedgerLife(RuleBasedStateMachine):
 
 
 TestLedgerLife = LedgerLife.TestCase
+TestLedgerLife.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)

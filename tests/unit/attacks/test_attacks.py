@@ -95,11 +95,13 @@ def test_a_seed_fixes_an_attack_on_a_model_without_noise():
 
 def test_the_forest_of_the_thesis_leaks_less_with_noise():
     clusterer = KMeans(4, n_init=1, random_state=0)
-    clean = shadow_attack(forest_factory(clusterer), ROWS, n_models=2)
-    noisy = forest_factory(clusterer, perturbation=NDLaplace(0.5, bounds=BOUNDS), scale=True)
+    small = {"n_models": 2, "n_trees": 20}
+    clean = shadow_attack(forest_factory(clusterer, n_trees=20), ROWS, **small)
+    noise = NDLaplace(0.5, bounds=BOUNDS)
+    noisy = forest_factory(clusterer, perturbation=noise, scale=True, n_trees=20)
     model = noisy(ROWS[:100])
     assert model.predict_proba(ROWS).shape == (800, 4)
-    assert clean.advantage > shadow_attack(noisy, ROWS, n_models=2).advantage
+    assert clean.advantage > shadow_attack(noisy, ROWS, **small).advantage
 
 
 def test_a_forest_answers_for_a_clusterer_that_does_not():

@@ -17,9 +17,9 @@ from sfumato._core.sampling import choice as select
 from sfumato._core.sampling import choice as select_classes
 from sfumato._core.sampling.exact import uniform_below
 from sfumato._core.sampling.stream import Stream
+from tests.unit.core.sampling.test_additive import key
+from tests.unit.core.sampling.test_choice_settle import Placed
 from tests.unit.prepared import ALL, FIRST, KEYS, Prepared, as_fraction, real, start_of, uniform
-from tests.unit.test_select_settle import Placed
-from tests.unit.test_settle import key
 
 F = Fraction
 

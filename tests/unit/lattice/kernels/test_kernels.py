@@ -4,7 +4,7 @@ from math import isqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._lattice.box import REACH, Box
@@ -36,6 +36,24 @@ def problems(draw):
     cuts = sorted(draw(st.lists(st.integers(0, len(rows)), max_size=3)))
     lattice = np.array(rows, dtype=np.int16).reshape(-1, d)
     return lattice, np.array(centers, dtype=np.int64), cuts
+
+
+def fixed(rows, centers, cuts):
+    return np.array(rows, dtype=np.int16), np.array(centers), cuts
+
+
+# Rows as near to one centre as to another; rows and centres in opposite corners; one column.
+TIES = fixed(
+    [[0, 0], [1, 1], [5, 5], [3, 3], [-5, 5], [0, 5], [2, 3], [9, -4]],
+    [[5, 5], [1, 1], [5, 5], [0, 0], [-5, 5]],
+    [0, 3, 3],
+)
+FAR = fixed(
+    [[REACH] * 3, [-REACH] * 3, [-REACH, 1, REACH], [0, -1, 7], [-9, 8, -700], [1, 0, 0]],
+    [[-REACH, -REACH, -REACH], [REACH, REACH, REACH], [0, 0, 1]],
+    [2],
+)
+LINE = fixed([[REACH], [-REACH], [0], [-1], [1], [REACH - 1]], [[0], [-REACH]], [1, 6])
 
 
 def integers(array):
@@ -111,8 +129,12 @@ def run(kind, rows, centers, state, radius=1000, per_axis=3):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(problem=problems(), radius=st.integers(0, 200_000))
+@example(problem=TIES, radius=5)
+@example(problem=FAR, radius=1000)
+@example(problem=FAR, radius=200_000)
+@example(problem=LINE, radius=0)
 def test_every_cut_gives_the_integers_of_the_oracle(backend, kind, problem, radius):
     rows, centers, cuts = problem
     expected = oracle(kind, rows, centers, radius)
@@ -190,8 +212,12 @@ def test_layout_and_flags_of_arrays_do_not_matter(backend):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(problem=problems(), per_axis=st.sampled_from([1, 2, 7, 255, 65535]))
+@example(problem=TIES, per_axis=2)
+@example(problem=FAR, per_axis=65535)
+@example(problem=FAR, per_axis=7)
+@example(problem=LINE, per_axis=255)
 def test_labels(backend, problem, per_axis):
     rows, centers, _ = problem
     with kernels.use(backend):

@@ -14,7 +14,7 @@ from sfumato._core.sampling import joint as rounded
 from sfumato._core.sampling import source as noise
 from sfumato._core.sampling.joint import Body
 from sfumato._core.sampling.stream import Stream
-from tests.unit.test_settle import Deep, Rigged, key
+from tests.unit.core.sampling.test_additive import Deep, Rigged, key
 
 STREAMS = pytest.mark.parametrize("kind", [Stream, Rigged, Deep])
 PURE = Share("pure", Fraction(1, 3))

@@ -25,7 +25,7 @@ from sfumato.methods._balcan.partition import (
 from sfumato.methods._balcan.run import projection_of
 
 F = Fraction
-PAGE = Path(__file__).parents[2] / "docs" / "balcan.md"
+PAGE = Path(__file__).parents[4] / "docs" / "balcan.md"
 MNIST = Task(10, 784, F(1), F(0), 70_000)
 ROWS = np.random.default_rng(0).normal(0, 0.3, (900, 10))
 

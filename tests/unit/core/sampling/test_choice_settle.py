@@ -6,7 +6,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sfumato._core.sampling.choice import _gaps, choose, cumulative, flip
@@ -121,6 +121,9 @@ def test_coins_settled_usual_and_brute_force_agree(kind):
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=30))
+@example([-(2**63), 2**63 - 1, 0])
+@example([5, 5, 4])
+@example([-(2**63)])
 def test_gaps_never_wrap(scores):
     want = [max(scores) - score for score in scores]
     assert _gaps(np.array(scores, dtype=np.int64)).tolist() == want

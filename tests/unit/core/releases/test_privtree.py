@@ -5,7 +5,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps, Overspent, Share
@@ -79,18 +79,32 @@ def slow_leaves(rows, lower, upper, decay, depth=0):
 
 
 coordinates = st.one_of(st.sampled_from([-REACH, -3, -1, 0, 1, 2, REACH]), st.integers(-9, 9))
+sides = st.tuples(coordinates, coordinates).map(sorted)
+problems = st.integers(1, 4).flatmap(
+    lambda d: st.tuples(
+        st.lists(st.tuples(*[coordinates] * d), min_size=1, max_size=60),
+        st.lists(sides, min_size=d, max_size=d),
+    )
+)
 
 
 @pytest.mark.parametrize("boxes", [1, 2**3, 2**18])
 @pytest.mark.parametrize("backend", BACKENDS)
 @settings(max_examples=25)
-@given(data=st.data(), d=st.integers(1, 4))
-def test_without_noise_it_is_the_definition(backend, boxes, data, d):
-    row = st.tuples(*[coordinates] * d)
-    rows = data.draw(st.lists(row, min_size=1, max_size=60))
-    ends = [sorted(data.draw(st.tuples(coordinates, coordinates))) for _ in range(d)]
+@given(problem=problems, epsilon=st.sampled_from([F(1), F(3), F(10)]))
+@example(
+    problem=([(-9, 4)] * 30 + [(x, -x) for x in range(20)], [(-9, 9), (-REACH, REACH)]),
+    epsilon=F(3),
+)
+@example(problem=([(x,) for x in range(-9, 10)] * 3, [(-3, 2)]), epsilon=F(10))
+@example(
+    problem=([(0, 1, 2, -3)] * 50 + [(1, 1, -1, 9)] * 9, [(-1, 2), (1, 1), (0, 9), (-3, REACH)]),
+    epsilon=F(10),
+)
+@example(problem=([(5, 5)] * 60, [(5, 5), (5, 5)]), epsilon=F(1))
+def test_without_noise_it_is_the_definition(backend, boxes, problem, epsilon):
+    rows, ends = problem
     lower, upper = (list(side) for side in zip(*ends, strict=True))
-    epsilon = F(data.draw(st.sampled_from([1, 3, 10])))
     decay = PrivTreeSplits.fitting(Share("pure", epsilon), 1).decay
     with pytest.MonkeyPatch.context() as patch, kernels.use(backend):
         patch.setattr("sfumato._core.releases.privtree._BOXES", boxes)

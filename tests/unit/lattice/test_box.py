@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sfumato._lattice.box import REACH, Box
 
 any_float = st.floats(allow_nan=True, allow_infinity=True)
 row_lists = st.lists(st.tuples(any_float, any_float), max_size=12)
+
+ODD = [(0.3, 1.7), (np.nan, 2.0), (-0.0, np.inf), (1e308, -1e308), (5e-324, -3.0), (1.0, 3.0)]
 
 BOX = Box((0.0, -3.0), (1.0, 3.0))
 EVERY_POINT = np.arange(-REACH, REACH + 1)[:, None]
@@ -24,6 +26,10 @@ def test_every_lattice_point_makes_the_round_trip(low, high):
 
 
 @given(st.floats(-1e300, 1e300), st.floats(1e-3, 1e300))
+@example(0.0, 1.0)
+@example(-1e300, 1e300)
+@example(1e6, 1e-3)
+@example(-7.3, 0.1)
 def test_the_round_trip_holds_for_every_box_that_is_accepted(low, width):
     try:
         box = Box.of((low, low + width), 1)
@@ -36,6 +42,7 @@ def test_the_round_trip_holds_for_every_box_that_is_accepted(low, width):
 
 
 @given(row_lists)
+@example(ODD)
 def test_any_row_becomes_a_lattice_row(rows):
     lattice = BOX.to_lattice(np.array(rows, dtype=float).reshape(-1, 2))
     assert lattice.dtype == np.int16
@@ -44,6 +51,9 @@ def test_any_row_becomes_a_lattice_row(rows):
 
 
 @given(row_lists, st.sampled_from(["center", "drop"]))
+@example(ODD, "center")
+@example(ODD, "drop")
+@example([(np.nan, 1.0), (0.25, -2.0)], "center")
 def test_a_row_becomes_the_same_whatever_stands_beside_it(rows, nan):
     box = Box(BOX.lower, BOX.upper, nan)
     together = box.to_lattice(np.array(rows, dtype=float).reshape(-1, 2))
@@ -69,6 +79,7 @@ def test_rounding_is_to_the_nearest_step():
 
 
 @given(row_lists)
+@example(ODD)
 def test_the_cube_is_the_lattice_without_rounding(rows):
     values = np.array(rows, dtype=float).reshape(-1, 2)
     np.testing.assert_allclose(

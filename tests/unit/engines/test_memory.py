@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._lattice.box import Box
@@ -73,6 +73,8 @@ def test_no_rows_are_fine(empty):
 
 @settings(max_examples=25, deadline=None)
 @given(st.permutations(range(40)), st.lists(st.integers(0, 40), max_size=4))
+@example(range(39, -1, -1), [0, 7, 7, 40])
+@example([*range(20, 40), *range(20)], [])
 def test_neither_order_nor_partition_matters(order, cuts):
     values = VALUES[:40]
     shuffled = values[list(order)]

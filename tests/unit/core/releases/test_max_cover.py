@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._core.queries.max_cover import Grids
@@ -106,6 +106,10 @@ def test_both_loops_count_the_same(net):
 
 
 @given(st.integers(1, 3), st.integers(1, 9000), st.integers(700, 9000), st.integers(0, 99))
+@example(1, 9000, 700, 0)
+@example(2, 3000, 1500, 1)
+@example(3, 9000, 6000, 2)
+@example(2, 1, 9000, 3)
 @settings(max_examples=30, deadline=None)
 def test_no_point_is_forgotten(d, radius, side, seed):
     net = Grids(d, (radius,), (max(side, 6000 if d == 3 else 1),)).nets()[0]

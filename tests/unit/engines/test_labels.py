@@ -8,7 +8,7 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sfumato.engines._labels import NO_LABEL, key_of
@@ -76,6 +76,15 @@ labels = st.one_of(
 
 
 @given(labels)
+@example("x\udcff")
+@example(" 7.50 ")
+@example(-0.0)
+@example(2.0**60)
+@example(b"\xff")
+@example(Decimal("1e-7"))
+@example(datetime(2024, 1, 1, 5, 6, 7, 8))
+@example(timedelta(microseconds=-1))
+@example(Fraction(1, 3))
 def test_a_key_is_its_own_key_and_can_be_sent_anywhere(label):
     key = key_of(label)
     assert isinstance(key, str)
@@ -84,11 +93,21 @@ def test_a_key_is_its_own_key_and_can_be_sent_anywhere(label):
 
 
 @given(st.integers(-(2**53), 2**53))
+@example(0)
+@example(-7)
+@example(2**53)
+@example(-(2**53))
+@example(10**15)
 def test_whole_numbers_have_one_key_in_every_type(number):
     spelled = [number, float(number), str(number), str(float(number)), repr(number), b"%d" % number]
     assert {key_of(label) for label in spelled} == {str(number)}
 
 
 @given(st.floats(-1e15, 1e15))
+@example(-0.0)
+@example(0.1)
+@example(1e15)
+@example(-1e-300)
+@example(123456.789)
 def test_a_number_and_its_text_have_one_key(number):
     assert key_of(number) == key_of(repr(number)) == key_of(f"{number:.17e}")

@@ -10,7 +10,7 @@ import pytest
 
 from sfumato._core.sampling.choice import choose_class
 from sfumato._core.sampling.stream import Stream
-from tests.unit.test_select_settle import NEAR, Placed, key
+from tests.unit.core.sampling.test_choice_settle import NEAR, Placed, key
 
 F = Fraction
 CASES = {
