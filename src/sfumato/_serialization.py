@@ -18,7 +18,7 @@ from sfumato._lattice.box import Box
 from sfumato._synopsis import Synopsis
 from sfumato.methods import METHODS
 
-FORMAT = 1
+FORMAT = 2
 
 _Model = TypeVar("_Model")
 

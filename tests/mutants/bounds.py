@@ -32,7 +32,7 @@ MUTANTS = {
     ),
     "histograms forget the group": Mutant(
         "_core/releases/histograms.py",
-        "query.sensitivity().times(self._rows_per_neighbour)",
+        "query.sensitivity().times(self._data.rows_per_neighbour)",
         "query.sensitivity()",
         f"{LAWS}::test_a_whole_group_loses_no_more_than_was_charged",
     ),
@@ -72,28 +72,29 @@ MUTANTS = {
     ),
     "exact counts, noise on the rest": Mutant(
         "_core/releases/histograms.py",
-        "            return self._perturb(part.mechanism, rows.fold(binning, query))\n",
+        "            return self._data.perturb(part.mechanism, rows.fold(binning, query))\n",
         "            exact = rows.fold(binning, query)\n"
-        "            return exact + (self._perturb(part.mechanism, 0 * exact) * (exact == 0))\n",
+        "            return exact + (self._data.perturb(part.mechanism, 0 * exact) *"
+        " (exact == 0))\n",
         f"{LAWS}::test_no_answer_loses_more_than_it_was_charged",
     ),
     "bounds chosen with the exact counts": Mutant(
         "_core/releases/histograms.py",
-        "            return self._perturb(part.mechanism, rows.fold(binning, query))\n",
+        "            return self._data.perturb(part.mechanism, rows.fold(binning, query))\n",
         "            exact = rows.fold(binning, query)\n"
-        "            return np.where(exact > 0, self._perturb(part.mechanism, exact), 0)\n",
+        "            return np.where(exact > 0, self._data.perturb(part.mechanism, exact), 0)\n",
         f"{LAWS}::test_no_answer_loses_more_than_it_was_charged",
     ),
     "rows are read before the share is checked": Mutant(
         "_core/releases/histograms.py",
-        "        self._check(share)\n",
-        "        share.kind\n",
+        "self._data.admit(Histogram(binning), (Histogram,), share)",
+        "self._data.admit(Histogram(binning), (Histogram,))",
         f"{LAWS}::test_foreign_and_unfitting_binnings_are_refused_before_the_charge",
     ),
     "subclasses of binnings are let in": Mutant(
-        "_core/queries/histograms.py",
-        "    if type(binning) not in BINNINGS:\n",
-        "    if not isinstance(binning, BINNINGS):\n",
+        "_core/private_data.py",
+        "    if type(query) not in kinds:\n",
+        "    if not isinstance(query, tuple(kinds)):\n",
         f"{LAWS}::test_foreign_and_unfitting_binnings_are_refused_before_the_charge",
     ),
     "the method gets the whole budget as well": Mutant(

@@ -12,25 +12,25 @@ LEFT = f"{STATE}::test_rows_that_leave_are_taken_off"
 MUTANTS = {
     "covered rows return at the next radius": Mutant(
         "_core/releases/max_cover.py",
-        "                left = cover.left()\n",
+        "            left = cover.left()\n",
         "",
         f"{LAWS}::test_a_row_that_was_covered_never_counts_again",
     ),
     "covered rows return for the next pick": Mutant(
         "_core/releases/max_cover.py",
-        "                    cover.leave(found[-1].point)\n",
+        "                cover.leave(found[-1].point)\n",
         "",
         f"{LAWS}::test_a_row_that_was_covered_never_counts_again",
     ),
     "a cover is read before it is charged": Mutant(
         "_core/releases/max_cover.py",
-        "        return self._pay([law.entry(grids.n_features)], read)\n",
-        "        return read(self._Vault__rows)\n",
+        "    return data.release([covering.entry(grids.n_features)], read)\n",
+        "    return read(data._PrivateData__rows)\n",
         f"{LAWS}::test_a_cover_is_charged_before_a_row_is_read_and_read_once",
     ),
     "covers forget the group": Mutant(
         "_core/releases/max_cover.py",
-        "share, self._rows_per_neighbour, all_picks)",
+        "share, data.rows_per_neighbour, all_picks)",
         "share, 1, all_picks)",
         f"{LAWS}::test_one_share_pays_for_all_picks_and_a_group_weighs_its_part",
     ),
@@ -185,9 +185,9 @@ MUTANTS = {
         f"{LAWS}::test_bad_covers_are_refused_before_the_charge",
     ),
     "foreign grids are let in": Mutant(
-        "_core/queries/max_cover.py",
-        "if type(grids) is not Grids:",
-        "if not isinstance(grids, Grids):",
+        "_core/releases/max_cover.py",
+        "nets = data.admit(grids, (Grids,), share).nets()",
+        "nets = data.admit(grids, type(grids).__mro__, share).nets()",
         f"{LAWS}::test_bad_covers_are_refused_before_the_charge",
     ),
     "max cover counts rows without noise": Mutant(

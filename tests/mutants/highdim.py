@@ -21,28 +21,29 @@ MUTANTS = {
         "tests/unit/lattice/kernels/test_kernels.py::test_wide_rows",
     ),
     "counts together are noised by the share of the last": Mutant(
-        "_core/curator.py",
-        "replace(counts_part(c, s, self._rows_per_neighbour), lines=lines)",
-        "replace(counts_part(c, share[-1], self._rows_per_neighbour), lines=lines)",
+        "_core/releases/counts.py",
+        "replace(measure_counts(data, c, s), lines=lines)",
+        "replace(measure_counts(data, c, shares[-1]), lines=lines)",
         f"{EACH}::test_no_answer_loses_more_than_its_own_share_and_each_can_lose_it_all",
     ),
     "counts together forget the group": Mutant(
-        "_core/curator.py",
-        "replace(counts_part(c, s, self._rows_per_neighbour), lines=lines)",
-        "replace(counts_part(c, s, 1), lines=lines)",
+        "_core/releases/counts.py",
+        "most = Counts(cells).sensitivity().times(data.rows_per_neighbour)",
+        "most = Counts(cells).sensitivity()",
         f"{EACH}::test_no_answer_loses_more_than_its_own_share_and_each_can_lose_it_all",
     ),
     "counts together release the numbers of others": Mutant(
-        "_core/curator.py",
-        "replace(counts_part(c, s, self._rows_per_neighbour), lines=lines)",
-        "counts_part(c, s, self._rows_per_neighbour)",
+        "_core/releases/counts.py",
+        "replace(measure_counts(data, c, s), lines=lines)",
+        "measure_counts(data, c, s)",
         f"{EACH}::test_the_rows_are_read_once",
     ),
     "partitions together stop at the first that ends": Mutant(
         "methods/_balcan/partition.py",
         "while active := [cutting for cutting in active if cutting.goes_on]:",
         "while all(cutting.goes_on for cutting in active):",
-        "tests/unit/methods/balcan/test_balcan.py::test_partitions_are_counted_together_and_end_where_each_ends_alone",
+        "tests/unit/methods/balcan/test_balcan.py::test_partitions_are_counted_together_and_end_where_each_ends_alon"
+        "e",
     ),
     "swaps are scored for one axis instead of the ball": Mutant(
         "_core/queries/choose.py",
@@ -51,14 +52,14 @@ MUTANTS = {
         f"{SWAPS}::test_opposite_ends_of_the_ball_reach_the_declared_sensitivity",
     ),
     "every view is taken for a ball": Mutant(
-        "_core/curator.py",
-        "score.sensitivity(ball=self._in_ball)",
+        "_core/releases/choose.py",
+        "score.sensitivity(ball=data.in_ball)",
         "score.sensitivity(ball=True)",
         f"{SWAPS}::test_no_choice_loses_more_than_was_charged_and_the_worst_nearly_all",
     ),
     "choices do not know the ball": Mutant(
-        "_core/curator.py",
-        "score.sensitivity(ball=self._in_ball)",
+        "_core/releases/choose.py",
+        "score.sensitivity(ball=data.in_ball)",
         "score.sensitivity()",
         f"{SWAPS}::test_the_scale_of_a_choice_is_that_of_the_ball_or_the_box",
     ),
@@ -75,9 +76,9 @@ MUTANTS = {
         f"{SWAPS}::test_points_outside_the_ball_widen_the_sensitivity",
     ),
     "choices forget the group": Mutant(
-        "_core/curator.py",
-        "score.sensitivity(ball=self._in_ball) * self._rows_per_neighbour",
-        "score.sensitivity(ball=self._in_ball)",
+        "_core/releases/choose.py",
+        "score.sensitivity(ball=data.in_ball) * data.rows_per_neighbour",
+        "score.sensitivity(ball=data.in_ball)",
         f"{SWAPS}::test_no_choice_loses_more_than_was_charged_and_the_worst_nearly_all",
     ),
     "the share of a choice is halved twice": Mutant(
@@ -87,7 +88,7 @@ MUTANTS = {
         f"{SWAPS}::test_a_choice_follows_the_law_that_its_entry_names",
     ),
     "choices are noisier than monotone scores need": Mutant(
-        "_core/curator.py",
+        "_core/releases/choose.py",
         "Selection(name, part, most, monotone=True, candidates=of, law=law)",
         "Selection(name, part, most, monotone=False, candidates=of, law=law)",
         f"{SWAPS}::test_the_scale_of_a_choice_is_that_of_the_ball_or_the_box",
@@ -111,13 +112,13 @@ MUTANTS = {
         f"{SWAPS}::test_a_choice_follows_the_law_that_its_entry_names",
     ),
     "the law asked for is not passed on": Mutant(
-        "_core/curator.py",
+        "_core/releases/choose.py",
         "candidates=of, law=law)",
         "candidates=of)",
         f"{SWAPS}::test_the_scale_of_a_choice_is_that_of_the_ball_or_the_box",
     ),
     "slack for fewer swaps than there are": Mutant(
-        "_core/curator.py",
+        "_core/releases/choose.py",
         "max(2**16, score.n_candidates)",
         "2**16",
         f"{SWAPS}::test_the_slack_counts_every_swap",
@@ -171,22 +172,22 @@ MUTANTS = {
         "tests/laws/test_counts.py::test_exhaustively_on_a_small_domain",
     ),
     "the same cube twice": Mutant(
-        "_core/queries/cells.py",
+        "_core/queries/cubes.py",
         "if len(np.unique(corners, axis=0)) < a:",
         "if len(np.unique(corners, axis=0)) < 1:",
         f"{CUBES}::test_cubes_that_are_no_partition_are_refused",
     ),
     "cubes that overlap": Mutant(
-        "_core/queries/cells.py",
+        "_core/queries/cubes.py",
         "if ((corners - corners[0]) % self.side).any():",
         "if ((corners - corners[0]) % 1).any():",
         f"{CUBES}::test_cubes_that_are_no_partition_are_refused",
     ),
     "empty children are not released": Mutant(
-        "_core/curator.py",
-        "        return _flat(self._release(query, part)[0])\n",
-        "        answer = _flat(self._release(query, part)[0])\n"
-        "        return Answer(answer.values[answer.values > 0], answer.noise_std)\n",
+        "_core/releases/counts.py",
+        "    return _flat(release_all(data, query, measure_counts(data, cells, share))[0])\n",
+        "    answer = _flat(release_all(data, query, measure_counts(data, cells, share))[0])\n"
+        "    return Answer(answer.values[answer.values > 0], answer.noise_std)\n",
         f"{CUBES}::test_every_child_is_released_empty_ones_too",
     ),
     "empty children get no noise": Mutant(
@@ -220,7 +221,7 @@ MUTANTS = {
         f"{THROUGH}::test_no_answer_loses_more_than_it_was_charged",
     ),
     "noise for the columns of the view alone": Mutant(
-        "_core/queries/cells.py",
+        "_core/queries/cubes.py",
         "return self.projection.n_features\n",
         "return self.projection.n_out\n",
         f"{THROUGH}::test_totals_are_the_definition_for_both_loops_and_any_cut",
@@ -232,7 +233,7 @@ MUTANTS = {
         f"{THROUGH}::test_many_rows_are_the_sum_of_few",
     ),
     "foreign maps are let in": Mutant(
-        "_core/queries/cells.py",
+        "_core/queries/cubes.py",
         "if type(self.projection) is not Projection or type(self.cells) is not Nearest:",
         "if not isinstance(self.projection, Projection):",
         f"{THROUGH}::test_bad_cells_are_refused_before_the_charge",

@@ -51,7 +51,7 @@ MUTANTS = {
     ),
     "searches forget the group": Mutant(
         "_core/releases/first_below.py",
-        "most = query.sensitivity() * self._rows_per_neighbour",
+        "most = query.sensitivity() * data.rows_per_neighbour",
         "most = query.sensitivity()",
         f"{FIRST}::test_a_group_loses_no_more_than_was_charged_and_nearly_as_much",
     ),
@@ -74,15 +74,15 @@ MUTANTS = {
         f"{FIRST}::test_counts_are_the_definition",
     ),
     "foreign queries about distances are let in": Mutant(
-        "_core/queries/first_below.py",
-        "if type(query) is not RowsBeyond or type(query.cells) is not Nearest:",
-        "if not isinstance(query, RowsBeyond) or type(query.cells) is not Nearest:",
+        "_core/releases/first_below.py",
+        "data.admit(query, (RowsBeyond,), share)",
+        "data.admit(query, type(query).__mro__, share)",
         f"{FIRST}::test_bad_searches_are_refused_before_the_charge",
     ),
     "searches are read before they are charged": Mutant(
         "_core/releases/first_below.py",
-        "        return self._pay([law.entry()], search)\n",
-        "        return search(self._Vault__rows)\n",
+        "    return data.release([search.entry()], read)\n",
+        "    return read(data._PrivateData__rows)\n",
         "tests/laws/test_curator.py::test_every_query_is_charged_before_a_row_is_read",
     ),
     "every cell's rows are cut to the widest radius": Mutant(
@@ -99,7 +99,7 @@ MUTANTS = {
     ),
     "lines forget the group": Mutant(
         "_core/releases/counts.py",
-        "[s.times(rows) for s in query.sensitivities()]",
+        "[s.times(data.rows_per_neighbour) for s in query.sensitivities()]",
         "[s.times(1) for s in query.sensitivities()]",
         f"{RADII}::test_a_group_in_several_cells_loses_no_more_than_was_charged",
     ),

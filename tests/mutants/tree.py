@@ -20,8 +20,8 @@ MUTANTS = {
     ),
     "decay rounded down": Mutant(
         "_core/releases/privtree.py",
-        "return cls(scale, ceil(scale * LOG_2))",
-        "return cls(scale, int(scale * LOG_2))",
+        "return cls(scale, ceil(scale * LOG_2), max_leaves)",
+        "return cls(scale, int(scale * LOG_2), max_leaves)",
         f"{LAWS}::test_the_worst_of_all_paths_loses_no_more_than_the_charge",
     ),
     "a path costs no more than one split": Mutant(
@@ -50,13 +50,13 @@ MUTANTS = {
     ),
     "leaves are not charged": Mutant(
         "_core/releases/privtree.py",
-        "self._pay([shape, leaves.entry()], read)",
-        "self._pay([shape], read)",
+        "data.release([splits.entry(share, rows), leaves.entry()], read)",
+        "data.release([splits.entry(share, rows)], read)",
         f"{UNIT}::test_both_shares_are_charged_before_a_row_is_read",
     ),
     "leaves without noise": Mutant(
         "_core/releases/privtree.py",
-        "self._perturb(leaves.mechanism, exact[:, np.newaxis])",
+        "data.perturb(leaves.mechanism, exact[:, np.newaxis])",
         "exact[:, np.newaxis]",
         f"{LAWS}::test_no_tree_loses_more_than_it_was_charged",
     ),
@@ -103,7 +103,7 @@ MUTANTS = {
         f"{UNIT}::test_without_noise_it_is_the_definition",
     ),
     "compiled rows on a cut turn right": Mutant(
-        "_lattice/kernels/tree.py",
+        "_lattice/kernels/numba_loops.py",
         "place[i] = 2 * place[i] + (rows[found[i], line[0]] > line[1])",
         "place[i] = 2 * place[i] + (rows[found[i], line[0]] >= line[1])",
         f"{UNIT}::test_the_loop_counts_the_same_before_it_is_compiled",

@@ -103,16 +103,13 @@ def test_rho_with_private_bounds_is_that_of_both_accounts():
     assert fit.receipt_.rho == 0.3125
 
 
-def test_rho_is_saved_and_the_false_one_of_older_files_is_not_read():
+def test_rho_and_chapters_are_saved():
     receipt = receipt_of(account_of(Caps(pure=F(1)), F(1, 2)))
     saved = json.loads(receipt.to_json())
     assert saved["rho_zcdp_cap"] == 0.5
     assert Receipt.from_dict(saved) == receipt
-    older = {key: value for key, value in saved.items() if key != "rho_zcdp_cap"}
-    read = Receipt.from_dict(older | {"rho_zcdp": 0.125})
-    assert read.rho is None
-    assert "zero-concentrated" not in str(read)
-    assert "rho_zcdp" not in read.to_dict()
+    assert saved["chapters"] == list(receipt.chapters)
+    assert "Core queries" in receipt.chapters
 
 
 def test_finite_precision_adds_one_plus_e_to_epsilon_times_the_distance():
