@@ -155,7 +155,7 @@ def test_bad_choices_are_refused_before_the_charge():
 
     bad = [
         (TypeError, "Thief", lambda: curator.choose(Thief(CANDIDATES), share=share)),
-        (TypeError, "own scores", lambda: curator.choose(None, share=share)),
+        (TypeError, "own queries", lambda: curator.choose(None, share=share)),
         (
             TypeError,
             "pure share",

@@ -299,7 +299,7 @@ def test_bad_swaps_are_refused_before_the_charge():
         (TypeError, "pure share", ask(Swaps(point, point), account.rest("gdp"))),
         (ValueError, "columns", ask(Swaps(point[:, :1], point[:, :1]))),
         (ValueError, "picked", ask(Swaps(point, point), picks=2)),
-        (ValueError, "law", ask(Swaps(point, point), law="noisy_max")),
+        (ValueError, "a selection is one of", ask(Swaps(point, point), law="noisy_max")),
         (ValueError, "columns", lambda: Swaps(point, point[:, :1])),
         (ValueError, "shape", lambda: Swaps(point[0], point)),
         (ValueError, "shape", lambda: Swaps(point, point * np.nan)),

@@ -357,8 +357,8 @@ def test_bad_covers_are_refused_before_the_charge():
         return lambda: curator.cover(grids, share=share, picks=picks)
 
     bad = [
-        (TypeError, "from Grids", ask(None)),
-        (TypeError, "not Lattice", ask(Lattice(1, (1,), (1,)))),
+        (TypeError, "own queries: Grids", ask(None)),
+        (TypeError, "Lattice is not one", ask(Lattice(1, (1,), (1,)))),
         (ValueError, "columns", ask(PLANE)),
         (ValueError, "picks", ask(LINE, picks=0)),
         (ValueError, "picks", ask(LINE, picks=MAX_PICKS)),

@@ -335,7 +335,7 @@ def test_bad_moments_are_refused_before_the_charge():
     other = without_noise(ROWS).reserve("test", CAPS).rest("pure")
     bad = [
         (TypeError, "Thief", lambda: curator.moments(Thief(2), share=share)),
-        (TypeError, "own moments", lambda: curator.moments(None, share=share)),
+        (TypeError, "own queries", lambda: curator.moments(None, share=share)),
         (ValueError, "the data has 2", lambda: curator.moments(Squares(3), share=share)),
         (ValueError, "another dataset", lambda: curator.moments(Squares(2), share=other)),
         (TypeError, "share of an account", lambda: curator.moments(Squares(2), share=1.0)),

@@ -74,7 +74,12 @@ class Receipt:
 
     @classmethod
     def of(
-        cls, *accounts: Account, method: str, neighbours: str, notes: tuple[str, ...], source: str
+        cls,
+        *accounts: Account,
+        method: str,
+        neighbours: str,
+        notes: tuple[str, ...],
+        source: str = "Rows in memory",
     ) -> Receipt:
         """Write the receipt of everything that a fit's accounts were charged for."""
         entries = [entry for account in accounts for entry in account.entries]
