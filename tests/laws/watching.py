@@ -1,8 +1,8 @@
 """Whole runs watched from outside: what they ask, what they lose, and everything that leaves.
 
-A run opens vaults (a survey for bounds, a curator for the method) and keeps none of them. They are
-exchanged for vaults that remember and, given an earlier run, release once more what that one
-released, whatever their own rows say.
+A run opens vaults (a curator of histograms for bounds, a curator for the method) and keeps none of
+them. They are exchanged for vaults that remember and, given an earlier run, release once more what
+that one released, whatever their own rows say.
 """
 
 import warnings
@@ -21,7 +21,7 @@ DOORS = ("sfumato._private_kmeans", "sfumato._private_bounds.estimate", "sfumato
 
 
 class RememberingSurvey(HistogramCurator):
-    """Keeps a transcript of the bounds that are bought; given one, it releases the same again."""
+    """Keeps a transcript of the bounds that are released; given one, it releases the same again."""
 
     _remember = Remembering._remember
 
@@ -62,7 +62,7 @@ class Run:
 
     @property
     def accounts(self):
-        """All that was charged; survey and curator share a ledger."""
+        """All that was charged; both curators share a ledger."""
         return self.vaults[0].ledger.accounts
 
     def all(self, name):
