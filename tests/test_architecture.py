@@ -36,7 +36,7 @@ MECHANISMS = {
     "releases/privtree": ("Splits", "Trees"),
     "releases/max_cover": ("Covering", "Covers"),
     "local/ldp": None,
-    "local/ndlaplace": ("NDLaplaceLaw",),
+    "local/ndlaplace": ("LatticeNDLaplace",),
     "local/randomizer": ("Randomizer",),
 }
 VERBS = {

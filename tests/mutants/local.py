@@ -1,4 +1,4 @@
-"""Bugs planted in the local model: nD-Laplace, its lattice and its door."""
+"""Bugs planted in the local model: nD-Laplace, its lattice and its randomizer."""
 
 from tests.mutants.mutant import Mutant
 
@@ -77,11 +77,11 @@ MUTANTS = {
         "/ math.log1p(-self.accepted / 64))",
         f"{RANDOMIZER}::test_resampling_ends",
     ),
-    "subclasses of laws are let in": Mutant(
+    "subclasses of mechanisms are let in": Mutant(
         "_core/local/randomizer.py",
-        "if type(law) not in LOCAL_LAWS:",
-        "if not isinstance(law, LOCAL_LAWS):",
-        f"{RANDOMIZER}::test_laws_from_outside_are_refused",
+        "if type(mechanism) not in LATTICE_MECHANISMS:",
+        "if not isinstance(mechanism, LATTICE_MECHANISMS):",
+        f"{RANDOMIZER}::test_mechanisms_from_outside_are_refused",
     ),
     "a metric guarantee passes for a budget": Mutant(
         "_accounting/guarantee.py",

@@ -216,7 +216,7 @@ def test_the_posterior_mean_is_that_of_the_law():
 
 
 def test_clamped_corners_are_integrated_over(even):
-    """The posterior mean from the law and by simulating the mechanism agree."""
+    """The posterior mean from the density and by simulating the mechanism agree."""
     prior = uniform_prior(BOUNDS, 2, size=2048)
     mechanism = NDLaplace(0.3, bounds=BOUNDS).fit(even)
     rng = np.random.default_rng(1)

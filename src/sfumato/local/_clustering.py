@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -15,11 +16,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sfumato._accounting.guarantee import Guarantee
-from sfumato._accounting.receipt import LocalReceipt
 from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_whole
-from sfumato._core.local.ndlaplace import NDLaplaceLaw
+from sfumato._core.local.ndlaplace import LatticeNDLaplace
 from sfumato._lattice.box import Box
+from sfumato.local._transformer import LocalReceipt
 
 _STEPS = 50
 _CLOSE = 0.1
@@ -39,7 +40,7 @@ def noise_widths(perturbation: Any) -> Floats:  # noqa: ANN401
             "row: a fitted NDLaplace would work"
         )
     plan = perturbation.plan_
-    widths: Floats = plan.lattice.steps * float(plan.law.scale)
+    widths: Floats = plan.lattice.steps * float(plan.mechanism.scale)
     return widths
 
 
@@ -47,7 +48,7 @@ def has_known_noise(perturbation: Any) -> bool:  # noqa: ANN401
     """Whether reports are rows plus nD-Laplace noise, remapped onto no other points."""
     plan = getattr(perturbation, "plan_", None)
     remapped = getattr(perturbation, "remap", None) is not None
-    return isinstance(getattr(plan, "law", None), NDLaplaceLaw) and not remapped
+    return isinstance(getattr(plan, "mechanism", None), LatticeNDLaplace) and not remapped
 
 
 def without_noise(reports: Floats, centers: Floats, widths: Floats) -> Floats:
@@ -124,6 +125,7 @@ def _clusterer_has(name: str) -> Callable[[Verb], Verb]:
     return available_if(check)  # type: ignore[no-any-return]
 
 
+@dataclass(eq=False, repr=False)
 class LocalClustering(ClusterMixin, BaseEstimator):
     """Cluster what a local mechanism reports about each row.
 
@@ -168,22 +170,13 @@ class LocalClustering(ClusterMixin, BaseEstimator):
 
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,  # noqa: ANN401
-        *,
-        perturbation: Any = None,  # noqa: ANN401
-        scale: bool = False,
-        denoise: bool = False,
-        reservoir: int = 10_000,
-        random_state: Any = None,  # noqa: ANN401
-    ) -> None:
-        self.estimator = estimator
-        self.perturbation = perturbation
-        self.scale = scale
-        self.denoise = denoise
-        self.reservoir = reservoir
-        self.random_state = random_state
+    estimator: Any = None
+    _: KW_ONLY
+    perturbation: Any = None
+    scale: bool = False
+    denoise: bool = False
+    reservoir: int = 10_000
+    random_state: Any = None
 
     def fit(self, X: Any, y: None = None) -> Self:  # noqa: ANN401
         """Perturb each row with new noise, then cluster the reports.
