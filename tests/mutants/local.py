@@ -31,14 +31,14 @@ MUTANTS = {
     ),
     "resampling with all of epsilon": Mutant(
         "_core/local/ndlaplace.py",
-        "HAIR * (2 if self.resample else 1) / (self.epsilon * self.lattice.step)",
-        "HAIR / (self.epsilon * self.lattice.step)",
+        "ROUNDING * (2 if self.resample else 1) / (self.epsilon * self.lattice.step)",
+        "ROUNDING / (self.epsilon * self.lattice.step)",
         f"{LAWS}::test_resampled_reports_keep_the_promise_with_half_of_epsilon",
     ),
     "a scale that forgets the step": Mutant(
         "_core/local/ndlaplace.py",
-        "HAIR * (2 if self.resample else 1) / (self.epsilon * self.lattice.step)",
-        "HAIR * (2 if self.resample else 1) / self.epsilon",
+        "ROUNDING * (2 if self.resample else 1) / (self.epsilon * self.lattice.step)",
+        "ROUNDING * (2 if self.resample else 1) / self.epsilon",
         f"{LAWS}::test_clamped_reports_keep_the_promise",
     ),
     "every column by its own width in the units of the data": Mutant(

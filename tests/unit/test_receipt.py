@@ -15,7 +15,7 @@ from sfumato._accounting.gaussian_dp import mu2_of
 from sfumato._accounting.guarantee import finite_precision_delta, rho_of_accounts, shown_above
 from sfumato._accounting.receipt import Receipt
 from sfumato.local._mechanisms import Piecewise
-from sfumato.local._transformer import LocalReceipt
+from sfumato.local._receipt import LocalReceipt
 from sfumato.methods import Auto, Task
 
 F = Fraction

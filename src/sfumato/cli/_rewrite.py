@@ -26,7 +26,8 @@ from sfumato.engines.formats._parquet import Parquet, ParquetOut
 from sfumato.engines.formats._records import readable
 from sfumato.engines.formats._table import Layout
 from sfumato.local._ndlaplace import NDLaplace, Truncation
-from sfumato.local._transformer import LocalPlan, LocalReceipt
+from sfumato.local._receipt import LocalReceipt
+from sfumato.local._transformer import LocalPlan
 
 _FORMATS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 

@@ -11,7 +11,7 @@ from scipy import special
 
 from sfumato._accounting.guarantee import Guarantee
 from sfumato._base.types import Ints
-from sfumato._core.local.lattice import HAIR, LocalLattice
+from sfumato._core.local.lattice import ROUNDING, LocalLattice
 from sfumato._core.sampling.source import Noise, ball_slack, check_ball
 
 LEAST_ACCEPTED = 2.0**-16
@@ -40,7 +40,7 @@ class LatticeNDLaplace:
     @property
     def scale(self) -> Fraction:
         """1 / ε in lattice steps; twice as much where reports are drawn until one is inside."""
-        return HAIR * (2 if self.resample else 1) / (self.epsilon * self.lattice.step)
+        return ROUNDING * (2 if self.resample else 1) / (self.epsilon * self.lattice.step)
 
     @property
     def guarantee(self) -> Guarantee:
