@@ -25,7 +25,7 @@ Cut = Literal["none", "clamp"]
 
 @dataclass(eq=False, repr=False)
 class LocalMechanism(LocalTransformer):
-    """What the mechanisms with ε between any two rows have in common.
+    """What the mechanisms with ε between any two rows have in common: parameters and attributes.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class LocalMechanism(LocalTransformer):
         epsilon = check_epsilon(self.epsilon)
         if self.truncation not in get_args(Cut):
             raise ValueError(f"truncation must be 'none' or 'clamp', got {self.truncation!r}")
-        mechanism = self.mechanism(epsilon, box.n_features)
+        mechanism = self._mechanism(epsilon, box.n_features)
         return self._planned(
             mechanism,
             LocalLattice(box, "box"),
@@ -65,7 +65,7 @@ class LocalMechanism(LocalTransformer):
         )
 
     @abstractmethod
-    def mechanism(self, epsilon: Fraction, columns: int) -> LatticeLDP:
+    def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeLDP:
         """Return how a row of so many columns becomes its report."""
 
 
@@ -87,13 +87,9 @@ def _spread(mechanism: LatticeLDP) -> str:
 
 
 class LaplaceMechanism(LocalMechanism):
-    """Laplace noise on every column, with ε/d for each of d columns.
+    """Laplace noise on every column, with ε/d for each of d columns."""
 
-    Parameters and attributes: those of `LocalMechanism`.
-    """
-
-    def mechanism(self, epsilon: Fraction, columns: int) -> LatticeLaplace:
-        """Return how a row becomes its report."""
+    def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeLaplace:
         return LatticeLaplace(epsilon, columns)
 
 
@@ -113,8 +109,7 @@ class Staircase(LocalMechanism):
 
     gamma: float | None = None
 
-    def mechanism(self, epsilon: Fraction, columns: int) -> LatticeStaircase:
-        """Return how a row becomes its report."""
+    def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeStaircase:
         gamma = None if self.gamma is None else check_positive(self.gamma, "gamma")
         return LatticeStaircase.of(epsilon, columns, gamma)
 
@@ -135,8 +130,7 @@ class Piecewise(LocalMechanism):
 
     sampled: int | None = None
 
-    def mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
-        """Return how a row becomes its report."""
+    def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
         return LatticeColumns.piecewise(epsilon, columns, self._columns(columns))
 
     def _columns(self, columns: int) -> int | None:
@@ -157,8 +151,7 @@ class HybridMechanism(Piecewise):
     Parameters and attributes: those of `Piecewise`.
     """
 
-    def mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
-        """Return how a row becomes its report."""
+    def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
         return LatticeColumns.hybrid(epsilon, columns, self._columns(columns))
 
 
@@ -166,23 +159,16 @@ class Harmony(LocalMechanism):
     """Harmony (Nguyên et al. 2016): one column of each row, drawn at random, with all of ε.
 
     It is reported as one of two points and stretched by d, the others at their middle.
-
-    Parameters and attributes: those of `LocalMechanism`.
     """
 
-    def mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
-        """Return how a row becomes its report."""
+    def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
         return LatticeColumns.harmony(epsilon, columns)
 
 
 class Duchi(LocalMechanism):
-    """Duchi, Jordan and Wainwright (2018): a corner of a cube, all columns at once with ε.
+    """Duchi, Jordan and Wainwright (2018): a corner of a cube, all columns at once with ε."""
 
-    Parameters and attributes: those of `LocalMechanism`.
-    """
-
-    def mechanism(self, epsilon: Fraction, columns: int) -> LatticeDuchi:
-        """Return how a row becomes its report."""
+    def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeDuchi:
         return LatticeDuchi.of(epsilon, columns)
 
 
@@ -190,10 +176,7 @@ class SquareWave(LocalMechanism):
     """Square Wave (Li et al. 2020) on every column, with ε/d for each of d columns.
 
     Reports stay near the bounds and are biased towards the middle: the receipt says by how much.
-
-    Parameters and attributes: those of `LocalMechanism`.
     """
 
-    def mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
-        """Return how a row becomes its report."""
+    def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
         return LatticeColumns.square_wave(epsilon, columns)

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
+from sklearn.utils import check_array
 
 from sfumato._base.types import Floats
 from sfumato._base.validation import check_epsilon, check_positive, check_whole
@@ -258,20 +259,11 @@ class Remap:
         return (belief @ self._apart).argmin(axis=1)
 
 
-def _numbers(values: Any, what: str) -> Floats:  # noqa: ANN401
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{what} for each admissible point") from None
-
-
 def _check_points(values: Any) -> Floats:  # noqa: ANN401
-    points = _numbers(values, "remap must be numbers, two")
-    flat = points.ndim != 2 or points.shape[1] != 2
-    if flat or len(points) == 0 or not np.isfinite(points).all():
+    points: Floats = check_array(values, dtype=np.float64, input_name="remap")
+    if points.shape[1] != 2:
         raise ValueError(
-            "remap must hold two finite numbers for each of at least one admissible point, "
-            f"got shape {points.shape}"
+            f"remap must hold two numbers for each admissible point, got shape {points.shape}"
         )
     return points
 
@@ -282,12 +274,10 @@ def _check_prior(values: Any, count: int) -> Floats:  # noqa: ANN401
             f"a prior is supported for up to {MAX_PRIOR} admissible points, got {count}; "
             "fewer points, or a remap without a prior, would work"
         )
-    prior = _numbers(values, "prior must be numbers, one")
-    if prior.shape != (count,) or not np.isfinite(prior).all() or (prior < 0).any():
+    prior: Floats = check_array(values, dtype=np.float64, ensure_2d=False, input_name="prior")
+    if prior.shape != (count,) or (prior < 0).any() or not prior.any():
         raise ValueError(
             f"prior must hold a weight of 0 or more for each of the {count} admissible points, "
-            f"got shape {prior.shape}"
+            f"not all of them 0, got shape {prior.shape}"
         )
-    if not prior.any():
-        raise ValueError("prior must have a positive weight, got zeros only")
     return prior

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
@@ -29,23 +28,6 @@ from sfumato._lattice.box import REACH
 
 LEAST = Fraction(1, 2**20)
 """Smallest epsilon of a column: reports stay below 2^38 lattice steps then."""
-
-
-class ColumnMechanism(Protocol):
-    """A local mechanism for one column."""
-
-    @property
-    def ratio(self) -> Fraction:
-        """Largest ratio of the probabilities of one report under two values, at most e^epsilon."""
-
-    def draw(self, stream: Stream, values: Ints) -> Ints:
-        """Draw a report for each value."""
-
-    def mean(self, value: int) -> Fraction:
-        """Return the mean of the reports of a value."""
-
-    def square(self, value: int) -> Fraction:
-        """Return the mean of the squared reports of a value."""
 
 
 def check_column_epsilon(epsilon: Fraction) -> None:
@@ -241,3 +223,7 @@ class Mixture:
     def square(self, value: int) -> Fraction:
         """Return the mean of the squared reports of a value."""
         return sum((share * part.square(value) for part, share in self.parts), Fraction(0))
+
+
+ColumnMechanism = TwoPoint | Window | Mixture
+"""The mechanisms for one column: a closed set."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._accounting.guarantee import Guarantee
-from sfumato._base.types import Floats, Ints
+from sfumato._base.types import Floats
 from sfumato._core.local.lattice import LocalLattice, Units
-from sfumato._core.local.ldp import LatticeColumns, LatticeDuchi, LatticeLaplace, LatticeStaircase
+from sfumato._core.local.ldp import (
+    LatticeColumns,
+    LatticeDuchi,
+    LatticeLaplace,
+    LatticeLDP,
+    LatticeStaircase,
+)
 from sfumato._core.local.ndlaplace import LatticeNDLaplace
 from sfumato._core.sampling.source import Noise, SecureNoise
 from sfumato._lattice.box import Box
@@ -25,29 +30,11 @@ LATTICE_MECHANISMS: tuple[type, ...] = (
 """The closed set of mechanisms that the randomizer takes."""
 
 
-class LatticeMechanism(Protocol):
-    """How a row becomes its report: a frozen dataclass in lattice steps.
+LatticeMechanism = LatticeNDLaplace | LatticeLDP
+"""How a row becomes its report: a frozen dataclass in lattice steps.
 
-    What it draws for a row depends on that row, on public settings and on its noise alone.
-    """
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What the report of a row promises: kind "metric" or "local"."""
-
-    @property
-    def words(self) -> str:
-        """The mechanism and its scale, for the receipt."""
-
-    def check(self, lattice: LocalLattice) -> None:
-        """Refuse, before a row is read, a lattice or a scale that cannot be served."""
-
-    def slack(self, lattice: LocalLattice) -> float:
-        """Proven statistical distance of the sampler to its distribution, for one block of rows."""
-
-    def draw(self, noise: Noise, rows: Ints) -> Ints:
-        """Draw a report for each row, (n, d) lattice steps. Reports may lie outside the bounds."""
-
+What it draws for a row depends on that row, on public settings and on its noise alone.
+"""
 
 Missing = Literal["center", "keep"]
 
