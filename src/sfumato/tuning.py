@@ -84,15 +84,12 @@ def k_distances(X: ArrayLike, *, neighbour: int | None = None) -> DistanceCurve:
     neighbours, so that this one makes 2d (Sander et al. 1998).
     """
     points = check_array(X, dtype=np.float64, ensure_min_samples=3)
-    place = min_points(points.shape[1]) - 1
-    if neighbour is not None:
+    if neighbour is None:
+        place = min(min_points(points.shape[1]), len(points)) - 1
+    else:
         place = check_whole(neighbour, "neighbour")
-    elif place >= len(points):
-        place = len(points) - 1
     if place >= len(points):
-        raise ValueError(
-            f"neighbour must be below the number of points {len(points)}, got {neighbour}"
-        )
+        raise ValueError(f"neighbour must be below the number of points {len(points)}, got {place}")
     nearest = NearestNeighbors(n_neighbors=place).fit(points)
     distances = np.sort(nearest.kneighbors()[0][:, -1])[::-1]
     return DistanceCurve(distances, place, knee_of(distances))

@@ -175,18 +175,8 @@ class LocalClustering(ClusterMixin, BaseEstimator):
     def fit(self, X: Any, y: None = None) -> Self:  # noqa: ANN401
         """Perturb each row with new noise, then cluster the reports.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or data frame
-            The rows, or with `perturbation="done"` their reports.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : LocalClustering
-            The fitted model.
-
+        X: array-like of shape (n_samples, n_features) or data frame, the rows, or with
+        `perturbation="done"` their reports. y: ignored. Returns the fitted model.
         """
         self._start()
         self.reports_ = self._reports_of(X, reset=True)

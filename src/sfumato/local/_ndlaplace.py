@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -120,7 +119,7 @@ def _columns(bounds: Any) -> int:  # noqa: ANN401
 
 
 def epsilon_of(epsilon: Any, level: Any, radius: Any) -> Fraction:  # noqa: ANN401
-    """Read ε per unit of distance: given as it is, or as level / radius."""
+    """Return ε per unit of distance: given, or level / radius."""
     if (level is None) != (radius is None) or (epsilon is None) == (level is None):
         given = {"epsilon": epsilon, "level": level, "radius": radius}
         told = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
@@ -230,33 +229,20 @@ class Remap:
 
     def __call__(self, reports: Floats) -> Floats:
         """Return the admissible point of each report. reports: (n, 2), the user's units."""
-        moved = np.empty_like(reports)
-        step = max(1, _BLOCK // len(self.points))
-        for start in range(0, len(reports), step):
-            block = slice(start, start + step)
-            moved[block] = self.points[self._chosen(reports[block] / self.unit)]
-        return moved
-
-    @cached_property
-    def _scaled(self) -> Floats:
-        return self.points / self.unit
-
-    @cached_property
-    def _tree(self) -> KDTree:
-        return KDTree(self._scaled)
-
-    @cached_property
-    def _apart(self) -> Floats:
-        apart: Floats = cdist(self._scaled, self._scaled)
-        return apart
-
-    def _chosen(self, reports: Floats) -> Any:  # noqa: ANN401
+        places, seen = self.points / self.unit, reports / self.unit
         if self.prior is None:
-            return self._tree.query(reports)[1]
+            nearest: Floats = self.points[KDTree(places).query(seen)[1]]
+            return nearest
+        moved, apart = np.empty_like(reports), cdist(places, places)
         with np.errstate(divide="ignore"):
-            belief = np.log(self.prior) - self.epsilon * cdist(reports, self._scaled)
-        belief = np.exp(belief - belief.max(axis=1, keepdims=True))
-        return (belief @ self._apart).argmin(axis=1)
+            prior = np.log(self.prior)
+        step = max(1, _BLOCK // len(places))
+        for start in range(0, len(seen), step):
+            block = slice(start, start + step)
+            logs = prior - self.epsilon * cdist(seen[block], places)
+            belief = np.exp(logs - logs.max(axis=1, keepdims=True))
+            moved[block] = self.points[(belief @ apart).argmin(axis=1)]
+        return moved
 
 
 def _check_points(values: Any) -> Floats:  # noqa: ANN401

@@ -49,18 +49,8 @@ class LocalTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, AB
     def fit(self, X: Any, y: None = None) -> Self:  # noqa: ANN401
         """Look at the number and the names of the columns. No value is read.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or data frame
-            Rows like those that will be perturbed.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self
-            The transformer, with the receipt of what it will do.
-
+        X: array-like of shape (n_samples, n_features) or data frame, rows like those that will be
+        perturbed. y: ignored. Returns the transformer, with the receipt of what it will do.
         """
         source = _rows_of(X)
         if self.nan not in get_args(MissingPolicy):
@@ -72,16 +62,9 @@ class LocalTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, AB
     def transform(self, X: Any) -> Floats:  # noqa: ANN401
         """Perturb each row on its own, with new noise in every call.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or data frame
-            The rows. Cells that are not finite numbers follow the `nan` policy.
-
-        Returns
-        -------
-        reports : ndarray of shape (n_samples, n_features)
-            One report for each row, in the user's units.
-
+        X: array-like of shape (n_samples, n_features) or data frame; cells that are not finite
+        numbers follow the `nan` policy. Returns a report for each row, of the same shape, in the
+        user's units.
         """
         check_is_fitted(self)
         source = _rows_of(X)
