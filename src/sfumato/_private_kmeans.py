@@ -26,7 +26,7 @@ from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._core.curator import Curator
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._lattice.box import Box, NanPolicy, columns_in
-from sfumato._private_bounds.estimate import DEFAULT, SLICE, buy_bounds
+from sfumato._private_bounds.estimate import DEFAULT, SLICE, release_bounds
 from sfumato._serialization import load_as, save
 from sfumato._synopsis import Synopsis
 from sfumato.engines._open import is_elsewhere, names_of, rows_of, split_groups
@@ -111,7 +111,7 @@ class Unbounded:
     def bounded(self) -> Bounded:
         """Buy bounds, and open a curator with them and with what is left."""
         survey = HistogramCurator(self.rows, ledger=self.ledger)
-        bought = buy_bounds(survey, self.ledger.total[0] * SLICE)
+        bought = release_bounds(survey, self.ledger.total[0] * SLICE)
         curator = Curator(
             self.rows, bounds=(bought.lower, bought.upper), nan=self.nan, ledger=self.ledger
         )

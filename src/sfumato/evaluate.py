@@ -13,26 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
+from sklearn import metrics
 from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from sfumato._base.types import Floats, Ints
 from sfumato.local._clustering import LocalClustering
-from sfumato.nonprivate import (
-    adjusted_mutual_information,
-    adjusted_rand,
-    calinski_harabasz,
-    davies_bouldin,
-    normalized_mutual_information,
-    silhouette,
-)
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How alike two labellings of the same rows are: 1 is the same, 0 is chance."""
+    """How alike two labellings of the same rows are: 1 is equal, 0 is what chance gives."""
 
     ari: float
     ami: float
@@ -64,7 +56,7 @@ class Evaluation:
 
 
 def evaluate(model: LocalClustering, X: ArrayLike) -> Evaluation:
-    """Compare a fitted local clustering with the same clusterer on the clean rows `X`.
+    """Compare a fitted local clustering with the same clusterer on the clean rows `X`, (n, d).
 
     `X` are the rows that the model was fitted on, in the same order. The clean clusterer has the
     same parameters, and the same scaling if the model scales.
@@ -76,12 +68,12 @@ def evaluate(model: LocalClustering, X: ArrayLike) -> Evaluation:
             "evaluate needs the rows that the model was fitted on: "
             f"{model.reports_.shape} reports, got rows of shape {rows.shape}"
         )
-    clean = clean_twin(model).fit(_scaled(model, rows))
+    scaler = StandardScaler().fit(rows) if model.scale else None
+    clean = clean_twin(model).fit(rows if scaler is None else scaler.transform(rows))
     error = math.nan
     if hasattr(clean, "cluster_centers_") and hasattr(model.estimator_, "cluster_centers_"):
         centers = np.asarray(clean.cluster_centers_, dtype=np.float64)
-        if model.scale:
-            centers = StandardScaler().fit(rows).inverse_transform(centers)
+        centers = centers if scaler is None else scaler.inverse_transform(centers)
         error = center_error(model.cluster_centers_, centers)
     return Evaluation(
         agreement=agreement(clean.labels_, model.labels_),
@@ -98,29 +90,28 @@ def clean_twin(model: LocalClustering) -> Any:  # noqa: ANN401
 
 
 def agreement(expected: ArrayLike, found: ArrayLike) -> Agreement:
-    """Compare two labellings; a label of −1 (noise of DBSCAN) is a cluster like any other."""
+    """Compare two labellings, (n,) each; −1 (noise of DBSCAN) is a cluster like any other."""
     return Agreement(
-        adjusted_rand(expected, found),
-        adjusted_mutual_information(expected, found),
-        normalized_mutual_information(expected, found),
+        float(metrics.adjusted_rand_score(expected, found)),
+        float(metrics.adjusted_mutual_info_score(expected, found)),
+        float(metrics.normalized_mutual_info_score(expected, found)),
     )
 
 
 def shape(X: ArrayLike, found: ArrayLike) -> Shape:
-    """Return the internal indices of a labelling of these points."""
-    labels: Ints = np.asarray(found)
-    number = len(np.unique(labels))
-    if not 2 <= number < len(labels):
+    """Return the internal indices of a labelling, (n,), of these points, (n, d)."""
+    labels = np.asarray(found)
+    if not 2 <= len(np.unique(labels)) < len(labels):
         return Shape(math.nan, math.nan, math.nan)
     return Shape(
-        silhouette(X, labels),
-        calinski_harabasz(X, labels),
-        davies_bouldin(X, labels),
+        float(metrics.silhouette_score(X, labels)),
+        float(metrics.calinski_harabasz_score(X, labels)),
+        float(metrics.davies_bouldin_score(X, labels)),
     )
 
 
 def displacement(X: ArrayLike, reports: ArrayLike) -> float:
-    """Return how far reports lie from their rows on average, in the units of the data."""
+    """Return the mean distance of reports to their rows, (n, d) each, in the units of the data."""
     moves = np.asarray(reports, dtype=np.float64) - np.asarray(X, dtype=np.float64)
     return float(np.linalg.norm(moves, axis=1).mean())
 
@@ -130,9 +121,10 @@ def center_error(
 ) -> float:
     """Return the relative error of centres, Σ‖c − r‖ / Σ‖r − origin‖, each with its own reference.
 
-    Pairs are chosen so that their squared distances sum to the least. The origin is the mean of
-    the references, so that the error does not depend on where zero is; 0 gives that of Huang et
-    al. 2021 and Xia et al. 2020. A missing centre counts as one at the origin.
+    centers: (k, d), reference: (m, d). Pairs minimise the sum of their squared distances. The
+    origin, (d,), is the mean of the references, so that the error does not depend on where zero
+    is; 0 gives that of Huang et al. 2021 and Xia et al. 2020. A missing centre counts as one at
+    the origin.
     """
     ours, theirs = np.asarray(centers, dtype=np.float64), np.asarray(reference, dtype=np.float64)
     start = theirs.mean(axis=0) if origin is None else np.asarray(origin, dtype=np.float64)
@@ -143,7 +135,3 @@ def center_error(
     matched = np.tile(start, (len(theirs), 1)).astype(np.float64)
     matched[columns] = ours[rows]
     return float(np.linalg.norm(matched - theirs, axis=1).sum()) / whole
-
-
-def _scaled(model: LocalClustering, rows: Floats) -> Floats:
-    return StandardScaler().fit_transform(rows) if model.scale else rows

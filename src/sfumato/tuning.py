@@ -1,4 +1,4 @@
-"""How many clusters, how near is near: parameters of clusterers read off the points they cluster.
+"""Parameters of clusterers (k, eps, damping …) from the points that they will cluster, (n, d).
 
 On reports of the local model or on released points all of this is post-processing and costs no
 privacy. On raw rows it is for their owner: a choice made there tells about them.
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.cluster import DBSCAN, AffinityPropagation, KMeans
+from sklearn.metrics import silhouette_score
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_random_state
@@ -20,7 +21,6 @@ from sklearn.utils import check_array, check_random_state
 from sfumato._base.types import Floats
 from sfumato._base.validation import check_whole
 from sfumato._synopsis.choose_k import Criterion, KCurve, check_criterion, check_range, gaps, jumps
-from sfumato.nonprivate import silhouette
 
 _STARTS = 10
 _COMPARED = 2**11
@@ -36,7 +36,7 @@ def clusters(
     criterion: Criterion = "elbow",
     random_state: Any = None,  # noqa: ANN401
 ) -> KCurve:
-    """Run k-means for every k of the range and say which one a criterion takes.
+    """Run k-means for every k of the range and choose one by a criterion. X: (n, d).
 
     The criteria are those of `Synopsis.k_curve`: "elbow" (the jump of cost^(−d/2)), "silhouette"
     and "gap", here for points without weights.
@@ -62,9 +62,9 @@ def clusters(
 
 @dataclass(frozen=True, eq=False)
 class DistanceCurve:
-    """How far the `neighbour`-th nearest point is, for all points from the farthest on.
+    """Distances to the `neighbour`-th nearest point, (n,), in descending order.
 
-    `eps` is the distance at the knee, which stands at place `knee` of the curve.
+    `eps` is the distance at the index `knee`.
     """
 
     distances: Floats
@@ -73,33 +73,30 @@ class DistanceCurve:
 
     @property
     def eps(self) -> float:
-        """The radius that the knee stands for."""
+        """The distance at the knee."""
         return float(self.distances[self.knee])
 
 
 def k_distances(X: ArrayLike, *, neighbour: int | None = None) -> DistanceCurve:
-    """Return the k-distance curve of DBSCAN (Ester et al. 1996) and its knee.
+    """Return the k-distance curve of DBSCAN (Ester et al. 1996) and its knee. X: (n, d).
 
     By default it is the distance to neighbour 2d − 1: DBSCAN counts a point among its own
     neighbours, so that this one makes 2d (Sander et al. 1998).
     """
     points = check_array(X, dtype=np.float64, ensure_min_samples=3)
-    place = min_points(points.shape[1]) - 1
-    if neighbour is not None:
+    if neighbour is None:
+        place = min(min_points(points.shape[1]), len(points)) - 1
+    else:
         place = check_whole(neighbour, "neighbour")
-    elif place >= len(points):
-        place = len(points) - 1
     if place >= len(points):
-        raise ValueError(
-            f"neighbour must be below the number of points {len(points)}, got {neighbour}"
-        )
+        raise ValueError(f"neighbour must be below the number of points {len(points)}, got {place}")
     nearest = NearestNeighbors(n_neighbors=place).fit(points)
     distances = np.sort(nearest.kneighbors()[0][:, -1])[::-1]
     return DistanceCurve(distances, place, knee_of(distances))
 
 
 def knee_of(heights: Floats) -> int:
-    """Return the place of a falling curve that lies farthest below the line between its ends."""
+    """Return the index at which a falling curve, (n,), is farthest below the line of its ends."""
     places = np.linspace(0, 1, len(heights))
     fall = heights[0] - heights[-1]
     if fall <= 0:
@@ -113,39 +110,43 @@ def min_points(n_features: int) -> int:
 
 
 def dbscan(X: ArrayLike) -> DBSCAN:
-    """Return a DBSCAN for these points: eps at the knee of the k-distance curve, minPts = 2d."""
+    """Return a DBSCAN for these points, (n, d): eps at the knee of `k_distances`, minPts = 2d."""
     curve = k_distances(X)
-    # Where many points are equal the knee may stand at zero, which is no radius.
+    # Where many points are equal the distance at the knee may be 0, which DBSCAN refuses.
     eps = max(curve.eps, float(np.finfo(float).tiny))
     return DBSCAN(eps=eps, min_samples=curve.neighbour + 1)
 
 
 def preference(X: ArrayLike) -> float:
-    """Return the median similarity, −‖x − y‖² over all pairs (Frey, Dueck 2007)."""
-    points = check_array(X, dtype=np.float64, ensure_min_samples=2)
-    squared = euclidean_distances(points, squared=True)
-    return float(-np.median(squared[np.triu_indices(len(points), 1)]))
+    """Return the median similarity, −‖x − y‖² over all pairs (Frey, Dueck 2007). X: (n, d)."""
+    return _similarities(X)[1]
 
 
 def damping(X: ArrayLike, *, max_iter: int = 200) -> float:
-    """Return the least of the usual damping factors at which Affinity Propagation settles.
+    """Return the least of the usual damping factors at which Affinity Propagation converges.
 
-    0.5 first, and more where the messages oscillate (Wang et al. 2007); the largest if none does.
+    X: (n, d). 0.5 first, and more where the messages oscillate (Wang et al. 2007); the largest if
+    it converges at none.
     """
-    found = _settled(check_array(X, dtype=np.float64, ensure_min_samples=2), max_iter)
-    return float(found.damping)
+    return float(affinity(X, max_iter=max_iter).damping)
 
 
 def affinity(X: ArrayLike, *, max_iter: int = 200) -> AffinityPropagation:
-    """Return an Affinity Propagation for these points: median preference, damping that settles."""
-    found = _settled(check_array(X, dtype=np.float64, ensure_min_samples=2), max_iter)
-    return AffinityPropagation(
-        damping=found.damping, preference=found.preference, max_iter=max_iter, random_state=0
-    )
+    """Return an Affinity Propagation for these points: median preference, `damping`. X: (n, d)."""
+    similarities, median = _similarities(X)
+    settings = {"preference": median, "max_iter": max_iter, "random_state": 0}
+    for factor in DAMPINGS:
+        tried = AffinityPropagation(damping=factor, affinity="precomputed", **settings)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tried.fit(similarities)
+        if tried.n_iter_ < max_iter:
+            break
+    return AffinityPropagation(damping=factor, **settings)
 
 
 def draw(curve: KCurve | DistanceCurve, axes: Any) -> None:  # noqa: ANN401
-    """Draw a curve and what it takes on axes of matplotlib."""
+    """Draw a curve and the value chosen from it on axes of matplotlib."""
     if isinstance(curve, KCurve):
         axes.plot(curve.ks, curve.scores, marker="o")
         axes.axvline(curve.best, linestyle="--", label=f"k = {curve.best}")
@@ -159,27 +160,11 @@ def draw(curve: KCurve | DistanceCurve, axes: Any) -> None:  # noqa: ANN401
     axes.legend()
 
 
-def _settled(points: Floats, max_iter: int) -> AffinityPropagation:
-    squared = euclidean_distances(points, squared=True)
-    median = float(-np.median(squared[np.triu_indices(len(points), 1)]))
-    for factor in DAMPINGS:
-        model = AffinityPropagation(
-            damping=factor,
-            preference=median,
-            affinity="precomputed",
-            max_iter=max_iter,
-            random_state=0,
-        )
-        if _settles(model, -squared):
-            break
-    return model
-
-
-def _settles(model: AffinityPropagation, similarities: Floats) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(similarities)
-    return bool(model.n_iter_ < model.max_iter)
+def _similarities(X: ArrayLike) -> tuple[Floats, float]:
+    """−‖x − y‖² of all pairs, (n, n), and their median."""
+    points = check_array(X, dtype=np.float64, ensure_min_samples=2)
+    similarities = -euclidean_distances(points, squared=True)
+    return similarities, float(np.median(similarities[np.triu_indices(len(points), 1)]))
 
 
 def _solve(points: Floats, k: int, rng: np.random.Generator) -> KMeans:
@@ -194,11 +179,12 @@ def _silhouette(points: Floats, found: Any, rng: np.random.Generator) -> float: 
     if len(np.unique(found)) < 2:
         return 0.0
     size = _COMPARED if len(points) > _COMPARED else None
-    return silhouette(points, found, sample_size=size, random_state=int(rng.integers(2**31)))
+    seed = int(rng.integers(2**31))
+    return float(silhouette_score(points, found, sample_size=size, random_state=seed))
 
 
 def _even_costs(points: Floats, ks: range, rng: np.random.Generator) -> Floats:
-    """Mean log cost, as a cost, of points spread evenly over the same range."""
+    """Geometric mean of the costs of uniform points in the same range, one for each k."""
     low, high, n = points.min(axis=0), points.max(axis=0), min(len(points), _COMPARED)
     tables = [rng.uniform(low, high, (n, len(low))) for _ in range(_EVEN_TABLES)]
     logs = [np.log(_costs([_solve(table, k, rng) for k in ks], n)) for table in tables]

@@ -42,7 +42,7 @@ def test_fit_buys_bounds_on_the_way(people):
     words = ("--bounds", "private", "--method", "dplloyd", "--random-state", 0, "--header")
     shown = fit("people.csv", *words, epsilon=PLENTY)
     assert (shown.exit_code, shown.stderr) == (0, "")
-    for words in ("histograms", f"Promise: ε = {PLENTY}.", "bounds bought with ε 2500"):
+    for words in ("histograms", f"Promise: ε = {PLENTY}.", "bounds estimated with ε 2500"):
         assert words in shown.stdout
     model = sfumato.load("model.json")
     found = model.cluster_centers_[model.cluster_centers_[:, 0].argsort()]

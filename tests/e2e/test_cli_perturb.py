@@ -209,11 +209,11 @@ def test_appears_whole_or_not_at_all(people, here, monkeypatch, target):
     monkeypatch.setattr(delimited, "_CHARACTERS", 2000)
     right, calls = Randomizer.perturb, []
 
-    def breaks(self, rows, law, *, clamp=False):
+    def breaks(self, rows, mechanism, *, clamp=False):
         calls.append(len(rows))
         if len(calls) == 3:
             raise OSError(28, "No space left on device")
-        return right(self, rows, law, clamp=clamp)
+        return right(self, rows, mechanism, clamp=clamp)
 
     monkeypatch.setattr(Randomizer, "perturb", breaks)
     assert_refused(perturb("people.csv", output=target), "No space left")

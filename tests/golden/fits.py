@@ -21,7 +21,7 @@ from sfumato._core.curator import Curator
 from sfumato._core.mechanisms import Ball, Cube, Cylinder, Gaussian, Laplace
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._core.testing import ReplayedNoise
-from sfumato._private_bounds.estimate import buy_bounds
+from sfumato._private_bounds.estimate import release_bounds
 from sfumato.engines._dask import open_dask_files
 from sfumato.engines._files import TableFile, open_file
 from sfumato.local._ndlaplace import NDLaplace
@@ -82,11 +82,11 @@ def all_digests():
     with tempfile.TemporaryDirectory() as folder:
         yield from _files(Path(folder), rows, people)
     for columns in (2, 6):
-        survey = HistogramCurator(
+        curator = HistogramCurator(
             rows_of(columns), ledger=Ledger(Fraction(1)), noise=ReplayedNoise(3)
         )
-        bought = buy_bounds(survey, Fraction(1))
-        yield f"bounds {columns}", digest(bought.lower, bought.upper)
+        released = release_bounds(curator, Fraction(1))
+        yield f"bounds {columns}", digest(released.lower, released.upper)
     yield from _samplers()
     yield "local", digest(str(NDLaplace(level=1, radius=0.1, bounds=(0, 1)).fit(rows).receipt_))
 

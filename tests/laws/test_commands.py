@@ -12,8 +12,8 @@ from tests.laws.test_estimator import GROUPED, LABELS, NEIGHBOURS, ROWS, STRANGE
 from tests.laws.watching import Watcher, check_alike, check_losses
 
 GIVEN = ("--bounds", "a=0,1", "--bounds", "b=-3,3")
-BOUGHT = ("--bounds", "private", "--columns", "a,b")
-BOUNDS = pytest.mark.parametrize("bounds", [GIVEN, BOUGHT], ids=["given", "bought"])
+PRIVATE = ("--bounds", "private", "--columns", "a,b")
+BOUNDS = pytest.mark.parametrize("bounds", [GIVEN, PRIVATE], ids=["given", "private"])
 FIT = ("fit", "-k", 3, "-o", "model.json", "--random-state", 1)
 
 
@@ -95,7 +95,7 @@ def test_fit_by_other_methods(check, method):
 @BOUNDS
 @pytest.mark.parametrize("shown", [(), ("--json",)], ids=["text", "json"])
 def test_fit_of_groups(check, bounds, shown):
-    columns = () if bounds is BOUGHT else ("--columns", "a,b")
+    columns = () if bounds is PRIVATE else ("--columns", "a,b")
     words = (*FIT, *bounds, *columns, "--groups", "id", "--max-rows-per-group", 4, *shown)
     check_all(check, words, (ROWS, LABELS), GROUPED.values())
     others = [(ROWS, np.zeros(len(ROWS), dtype=int)), (ROWS[:3], LABELS[:3])]
@@ -107,6 +107,6 @@ def test_bounds_prints_and_writes_the_answers_alone(check, shown):
     check_both(check, ("bounds", "--columns", "a,b", "-o", "bounds.json", *shown))
 
 
-@pytest.mark.parametrize("command", [(*FIT, *GIVEN), (*FIT, *BOUGHT)], ids=["given", "bought"])
+@pytest.mark.parametrize("command", [(*FIT, *GIVEN), (*FIT, *PRIVATE)], ids=["given", "private"])
 def test_fit_says_nothing_of_missing_cells(check, command):
     check(command, (ROWS,), [(NEIGHBOURS["not a number"],)])

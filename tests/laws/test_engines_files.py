@@ -11,7 +11,7 @@ from sfumato._accounting.budget import Ledger
 from sfumato._core.queries.counts import Grid, Nearest, Totals
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._core.testing import ReplayedNoise
-from sfumato._private_bounds.estimate import buy_bounds
+from sfumato._private_bounds.estimate import release_bounds
 from sfumato.engines._files import TableFile, open_file
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import PartedRows
@@ -126,14 +126,14 @@ def test_groups_keep_the_rows_that_they_keep_in_memory(tmp_path_factory, labels,
 
 @kinds
 def test_private_bounds_are_the_same(kind, tmp_path):
-    def bought(rows):
-        return buy_bounds(
+    def released(rows):
+        return release_bounds(
             HistogramCurator(rows, ledger=Ledger(Fraction(1)), noise=ReplayedNoise(3)), 1
         )
 
     with tiny():
-        found = bought(open_file(written(kind, tmp_path), header=True))
-    expected = bought(ROWS)
+        found = released(open_file(written(kind, tmp_path), header=True))
+    expected = released(ROWS)
     assert (found.lower, found.upper) == (expected.lower, expected.upper)
 
 

@@ -41,7 +41,7 @@ GIVEN, PRIVATE = (BOX.lower, BOX.upper), "private"
 
 by_method = pytest.mark.parametrize(("method", "budget"), BY_METHOD)
 budgets = pytest.mark.parametrize("budget", ["pure", "approximate"])
-bounds_of_both_kinds = pytest.mark.parametrize("bounds", [GIVEN, PRIVATE], ids=["given", "bought"])
+bounds_of_both_kinds = pytest.mark.parametrize("bounds", [GIVEN, PRIVATE], ids=["given", "private"])
 
 
 def alone(tables, *names):
@@ -120,7 +120,7 @@ def test_the_number_of_clusters_is_chosen_on_the_answers(check, method, budget):
 
 
 @by_method
-def test_bounds_that_are_bought(check, method, budget):
+def test_bounds_that_are_released(check, method, budget):
     settings = {"method": method, "budget": budget, "bounds": PRIVATE}
     lost = check((ROWS,), alone(NEIGHBOURS, "far outside", "a row more"), **settings)
     assert all(each["pure"] > 0 for each in lost)
@@ -184,13 +184,13 @@ def test_data_frames_leave_the_names_of_their_columns_alone(check, bounds):
 
 
 def test_bounds_alone_lose_what_was_charged(watch):
-    def bought(rows):
+    def released(rows):
         return {"bounds": plain(estimate_bounds(rows, epsilon=0.5))}
 
-    one = watch(bought, ROWS)
+    one = watch(released, ROWS)
     for other in NEIGHBOURS.values():
-        again = watch(bought, other, replay=one)
+        again = watch(released, other, replay=one)
         check_alike(one, again)
         check_losses(one, again, epsilon=Fraction(1, 2), delta=0)
     for other in STRANGERS.values():
-        check_alike(one, watch(bought, other, replay=one))
+        check_alike(one, watch(released, other, replay=one))

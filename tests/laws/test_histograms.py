@@ -14,7 +14,7 @@ from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.histograms import BINNINGS, MOST_SLICES, EqualBins, Histogram, LogBins
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._core.testing import NoNoise, ReplayedNoise
-from sfumato._private_bounds.estimate import buy_bounds
+from sfumato._private_bounds.estimate import release_bounds
 from sfumato.engines._frames import Blocks
 from sfumato.engines._memory import ArrayRows
 from tests.laws.harness import blobs, loss
@@ -178,11 +178,11 @@ NEIGHBOURS = {
 
 def check_replay(one, other, epsilon):
     """Buy on `one`, replay on `other`: the same queries, noise and bounds, no answer too dear."""
-    bought = buy_bounds(one, epsilon)
+    bounds = release_bounds(one, epsilon)
     other.replay = one.steps
-    again = buy_bounds(other, epsilon)
+    again = release_bounds(other, epsilon)
     assert one.queries == other.queries
-    assert (bought.lower, bought.upper, bought.notes) == (again.lower, again.upper, again.notes)
+    assert (bounds.lower, bounds.upper, bounds.notes) == (again.lower, again.upper, again.notes)
     assert [step[0] for step in one.steps] == [step[0] for step in other.steps]
     for ours, theirs, (_, _, released) in zip(one.answers, other.answers, one.steps, strict=True):
         np.testing.assert_array_equal(ours, released, "nothing but what was released is seen")
@@ -191,7 +191,7 @@ def check_replay(one, other, epsilon):
         loss(law, out, mine, theirs)
         for (law, mine, out), (_, theirs, _) in zip(one.steps, other.steps, strict=True)
     ]
-    charges = [entry.share.amount for entry in bought.account.entries]
+    charges = [entry.share.amount for entry in bounds.account.entries]
     assert len(losses) == len(charges)
     for lost, charge in zip(losses, charges, strict=True):
         assert lost <= charge
@@ -255,20 +255,20 @@ class Diary:
 def test_every_query_is_charged_before_a_row_is_read():
     ledger = Ledger(F(2))
     rows = Diary(ledger)
-    survey = HistogramCurator(rows, ledger=ledger)
+    curator = HistogramCurator(rows, ledger=ledger)
     assert rows.read == []
-    bought = buy_bounds(survey, F(2))
+    bounds = release_bounds(curator, F(2))
     assert rows.read == [1, 2, 3]
-    assert all(entry.released for entry in bought.account.entries)
+    assert all(entry.released for entry in bounds.account.entries)
     with pytest.raises(Overspent):
-        buy_bounds(survey, F(1))
+        release_bounds(curator, F(1))
     assert len(rows.read) == 3
 
 
 def test_a_query_that_fails_still_costs():
     ledger = Ledger(F(2))
     with pytest.raises(OSError, match="gone"):
-        buy_bounds(HistogramCurator(Diary(ledger, fail=True), ledger=ledger), F(1))
+        release_bounds(HistogramCurator(Diary(ledger, fail=True), ledger=ledger), F(1))
     assert ledger.spent == (1, 0)
     (account,) = ledger.accounts
     assert [entry.released for entry in account.entries] == [False]
@@ -290,13 +290,13 @@ class Thief(LogBins):
 def test_foreign_and_unfitting_binnings_are_refused_before_the_charge(binning, error):
     ledger = Ledger(F(2))
     rows = Diary(ledger)
-    survey = HistogramCurator(rows, ledger=ledger)
-    share = survey.reserve("test", Caps(pure=F(1))).rest("pure")
+    curator = HistogramCurator(rows, ledger=ledger)
+    share = curator.reserve("test", Caps(pure=F(1))).rest("pure")
     with pytest.raises(error):
-        survey.histogram(binning, share=share)
+        curator.histogram(binning, share=share)
     elsewhere = Ledger(F(2)).open("test", Caps(pure=F(1))).rest("pure")
     with pytest.raises(ValueError, match="another dataset"):
-        survey.histogram(LogBins(2), share=elsewhere)
+        curator.histogram(LogBins(2), share=elsewhere)
     assert rows.read == []
     assert share.account.entries == ()
 
@@ -306,10 +306,10 @@ def test_too_many_columns_and_noise_that_cannot_be_drawn_cost_nothing():
     rows = Diary(ledger)
     rows.n_features = 6000
     with pytest.raises(ValueError, match="at most 20,000,000 fit"):
-        buy_bounds(HistogramCurator(rows, ledger=ledger), F(1))
+        release_bounds(HistogramCurator(rows, ledger=ledger), F(1))
     tiny = F(1, 10**30)
     with pytest.raises(ValueError):
-        buy_bounds(HistogramCurator(Diary(ledger), ledger=ledger), tiny)
+        release_bounds(HistogramCurator(Diary(ledger), ledger=ledger), tiny)
     assert rows.read == []
     assert ledger.spent == (0, 0)
 
@@ -318,9 +318,9 @@ def test_every_bin_gets_noise_and_nothing_but_the_noisy_counts_decides():
     """Rows whose noisy answers agree get the same bounds, whatever else they hold."""
     one = Remembering(ROWS, noise=NoNoise())
     other = Remembering(ROWS[::-1].copy(), noise=NoNoise())
-    assert buy_bounds(one, F(1)).lower == buy_bounds(other, F(1)).lower
+    assert release_bounds(one, F(1)).lower == release_bounds(other, F(1)).lower
     noisy = Remembering(ROWS)
-    buy_bounds(noisy, F(1))
+    release_bounds(noisy, F(1))
     for law, before, after in noisy.steps:
         assert after.shape == before.shape
         # Laplace noise of this scale is 0 less often than once in 2·scale draws.

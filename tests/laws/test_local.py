@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato._core.local.lattice import LocalLattice
-from sfumato._core.local.ndlaplace import NDLaplaceLaw
+from sfumato._core.local.ndlaplace import LatticeNDLaplace
 from sfumato._lattice.box import Box
 from tests.laws.ball_chances import certain_bounds, chances, reports
 
@@ -25,7 +25,7 @@ class SmallLattice(LocalLattice):
 
 def small(epsilon, resample=False):
     lattice = SmallLattice(Box((-2.0, -1.5), (2.0, 1.5)))
-    return NDLaplaceLaw(lattice, Fraction(epsilon), resample)
+    return LatticeNDLaplace(lattice, Fraction(epsilon), resample)
 
 
 @pytest.mark.parametrize(("scale", "dim", "window"), [(0.7, 1, 8), (1.5, 2, 5), (1.0, 3, 2)])
@@ -58,17 +58,17 @@ def test_noise_of_two_rows_differs_by_their_distance_at_most(scale, dim, window)
     assert tightest > 0.99
 
 
-def losses(law, kind):
+def losses(mechanism, kind):
     """Largest loss of any report over what is promised, for every pair of rows of a small box."""
-    reach = tuple(int(r) for r in law.lattice.reach)
-    noise = chances(float(law.scale), len(reach), 16 + math.ceil(24 * law.scale))
+    reach = tuple(int(r) for r in mechanism.lattice.reach)
+    noise = chances(float(mechanism.scale), len(reach), 16 + math.ceil(24 * mechanism.scale))
     assert noise.sum() == pytest.approx(1, abs=1e-8)
     rows = list(product(*[range(-r, r + 1) for r in reach]))
     found = {row: np.log(reports(noise, row, reach, kind)) for row in rows}
     for a, b in product(rows, rows):
         if a != b:
-            apart = math.dist(a, b) * float(law.lattice.step)
-            yield np.abs(found[a] - found[b]).max() / (float(law.epsilon) * apart)
+            apart = math.dist(a, b) * float(mechanism.lattice.step)
+            yield np.abs(found[a] - found[b]).max() / (float(mechanism.epsilon) * apart)
 
 
 @pytest.mark.parametrize("epsilon", [1, 2, 6])
@@ -88,15 +88,15 @@ def test_resampling_with_the_whole_epsilon_would_break_the_promise():
 
 @pytest.mark.parametrize("resample", [False, True])
 def test_rows_in_corners_are_accepted_least_and_no_less_than_stated(resample):
-    law = small(2, resample=resample)
-    noise = chances(float(law.scale), 2, 40)
-    reach = law.lattice.reach
+    mechanism = small(2, resample=resample)
+    noise = chances(float(mechanism.scale), 2, 40)
+    reach = mechanism.lattice.reach
     accepted = {}
     for row in product(*[range(-r, r + 1) for r in reach]):
         axes = [np.abs(np.arange(-40, 41) + at) <= r for at, r in zip(row, reach, strict=True)]
         accepted[row] = noise[np.ix_(*axes)].sum()
     assert accepted[4, 3] == pytest.approx(min(accepted.values()), rel=1e-12)
-    assert law.accepted <= accepted[4, 3]
+    assert mechanism.accepted <= accepted[4, 3]
 
 
 @pytest.mark.parametrize("units", ["data", "box"])
@@ -117,5 +117,5 @@ def test_snapped_rows_are_as_far_apart_as_the_rows_and_a_step_per_column(units, 
     rows = np.sqrt((((a - b) / unit) ** 2).sum(axis=1))
     snapped = (lattice.to_lattice(a) - lattice.to_lattice(b)) * float(lattice.step)
     assert (np.sqrt((snapped**2).sum(axis=1)) <= (rows + lattice.snap) * (1 + 2.0**-30)).all()
-    scale = NDLaplaceLaw(lattice, Fraction(7)).scale
+    scale = LatticeNDLaplace(lattice, Fraction(7)).scale
     assert scale * 7 * lattice.step == 1 + Fraction(1, 2**30)

@@ -1,4 +1,4 @@
-"""Bugs planted where bounds are bought."""
+"""Bugs planted where bounds are released."""
 
 from tests.mutants.mutant import Mutant
 
@@ -52,16 +52,16 @@ MUTANTS = {
     ),
     "the second histogram is not charged": Mutant(
         "_private_bounds/estimate.py",
-        "        counts, scale = _ask(survey, _slices(narrow, d, FINE), for_place)\n",
+        "        counts, scale = _ask(curator, _equal_bins(narrow, d, FINE), for_fine)\n",
         "        account.charge, kept = (lambda entries: range(0)), account.charge\n"
-        "        counts, scale = _ask(survey, _slices(narrow, d, FINE), for_place)\n"
+        "        counts, scale = _ask(curator, _equal_bins(narrow, d, FINE), for_fine)\n"
         "        account.charge = kept\n",
         f"{LAWS}::test_every_query_is_charged_before_a_row_is_read",
     ),
     "the second look spends what the first one has spent": Mutant(
         "_private_bounds/estimate.py",
-        'again = _ask(survey, LogBins(d), account.rest("pure"))',
-        "again = _ask(survey, LogBins(d), for_size)",
+        'again = _ask(curator, LogBins(d), account.rest("pure"))',
+        "again = _ask(curator, LogBins(d), for_logs)",
         f"{LAWS}::test_no_answer_loses_more_than_it_was_charged",
     ),
     "every histogram spends the whole share": Mutant(

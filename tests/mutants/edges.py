@@ -267,11 +267,11 @@ _CHOICES = {
         "raws[0] * bound >> bits",
         f"{CHOICES}::test_uniform_numbers_below_a_bound_that_320_bits_leave_open",
     ),
-    "coins are settled whatever later bits say": Mutant(
+    "Bernoulli draws are settled whatever later bits say": Mutant(
         "_core/sampling/bernoulli.py",
         "first == ((raws[0] + 1) * chance.denominator <= limit)",
         "first is not None",
-        f"{CHOICES}::test_coins_that_320_bits_leave_open",
+        f"{CHOICES}::test_bernoulli_draws_that_320_bits_leave_open",
     ),
     "flips are settled whatever later bits say": Mutant(
         "_core/sampling/choice.py",

@@ -1,4 +1,4 @@
-"""Bugs planted in the local model: nD-Laplace, its lattice and its door."""
+"""Bugs planted in the local model: nD-Laplace, its lattice and its randomizer."""
 
 from tests.mutants.mutant import Mutant
 
@@ -31,14 +31,14 @@ MUTANTS = {
     ),
     "resampling with all of epsilon": Mutant(
         "_core/local/ndlaplace.py",
-        "HAIR * (2 if self.resample else 1) / (self.epsilon * self.lattice.step)",
-        "HAIR / (self.epsilon * self.lattice.step)",
+        "ROUNDING * (2 if self.resample else 1) / (self.epsilon * self.lattice.step)",
+        "ROUNDING / (self.epsilon * self.lattice.step)",
         f"{LAWS}::test_resampled_reports_keep_the_promise_with_half_of_epsilon",
     ),
     "a scale that forgets the step": Mutant(
         "_core/local/ndlaplace.py",
-        "HAIR * (2 if self.resample else 1) / (self.epsilon * self.lattice.step)",
-        "HAIR * (2 if self.resample else 1) / self.epsilon",
+        "ROUNDING * (2 if self.resample else 1) / (self.epsilon * self.lattice.step)",
+        "ROUNDING * (2 if self.resample else 1) / self.epsilon",
         f"{LAWS}::test_clamped_reports_keep_the_promise",
     ),
     "every column by its own width in the units of the data": Mutant(
@@ -77,11 +77,11 @@ MUTANTS = {
         "/ math.log1p(-self.accepted / 64))",
         f"{RANDOMIZER}::test_resampling_ends",
     ),
-    "subclasses of laws are let in": Mutant(
+    "subclasses of mechanisms are let in": Mutant(
         "_core/local/randomizer.py",
-        "if type(law) not in LOCAL_LAWS:",
-        "if not isinstance(law, LOCAL_LAWS):",
-        f"{RANDOMIZER}::test_laws_from_outside_are_refused",
+        "if type(mechanism) not in LATTICE_MECHANISMS:",
+        "if not isinstance(mechanism, LATTICE_MECHANISMS):",
+        f"{RANDOMIZER}::test_mechanisms_from_outside_are_refused",
     ),
     "a metric guarantee passes for a budget": Mutant(
         "_accounting/guarantee.py",

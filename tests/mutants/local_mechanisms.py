@@ -43,22 +43,22 @@ MUTANTS = {
         "ldexp(power, CHANCE_BITS))) + 1,",
         f"{PIECES}::test_exp_below_is_just_below",
     ),
-    "coins that tie come up": Mutant(
+    "Bernoulli draws that tie are true": Mutant(
         "_core/sampling/bernoulli.py",
-        "came_up[j] = settle(stream, [first + j], partial(below, chance))",
-        "came_up[j] = True",
-        f"{PIECES}::test_coins_are_settled_to_the_last_bit",
+        "drawn[j] = settle(stream, [first + j], partial(below, chance))",
+        "drawn[j] = True",
+        f"{PIECES}::test_bernoulli_draws_are_settled_to_the_last_bit",
     ),
     "every sampled column with the whole epsilon": Mutant(
         "_core/local/ldp.py",
-        "piece = Window.piecewise(epsilon / sampled)",
-        "piece = Window.piecewise(epsilon)",
+        "column = Window.piecewise(epsilon / sampled)",
+        "column = Window.piecewise(epsilon)",
         f"{PIECES}::test_the_columns_of_a_row_use_up_its_epsilon",
     ),
     "square waves with the whole epsilon on every column": Mutant(
         "_core/local/ldp.py",
-        "piece = Window.square_wave(epsilon / columns)",
-        "piece = Window.square_wave(epsilon)",
+        "column = Window.square_wave(epsilon / columns)",
+        "column = Window.square_wave(epsilon)",
         f"{PIECES}::test_the_columns_of_a_row_use_up_its_epsilon",
     ),
     "sampled columns are not stretched": Mutant(
@@ -85,7 +85,7 @@ MUTANTS = {
         "out[again] = drawn",
         f"{PIECES}::test_subsets_have_different_members_and_signs_lean",
     ),
-    "corners without the coin": Mutant(
+    "corners that lean always": Mutant(
         "_core/local/ldp.py",
         "np.where(lean[:, None], ahead, fair)",
         "ahead",
@@ -117,9 +117,9 @@ MUTANTS = {
     ),
     "columns with fewer steps are let in": Mutant(
         "_core/local/ldp.py",
-        "if any(steps != reach for steps in lattice.reach.tolist()):",
-        "if any(steps > reach for steps in lattice.reach.tolist()):",
-        f"{FACES}::test_laws_refuse_other_lattices",
+        "if any(steps != self.reach for steps in lattice.reach.tolist()):",
+        "if any(steps > self.reach for steps in lattice.reach.tolist()):",
+        f"{FACES}::test_mechanisms_refuse_other_lattices",
     ),
     "remaps measure in other units than the guarantee": Mutant(
         "local/_ndlaplace.py",

@@ -1,4 +1,4 @@
-"""Reports of the local model against their laws, at a false alarm rate of 1e-9 per assertion."""
+"""Reports of the local model against their distributions, with a false alarm rate of 1e-9 each."""
 
 import math
 from fractions import Fraction
@@ -8,7 +8,7 @@ import pytest
 from scipy import special, stats
 
 from sfumato import NDLaplace, mean_displacement
-from sfumato._core.local.ndlaplace import NDLaplaceLaw
+from sfumato._core.local.ndlaplace import LatticeNDLaplace
 from sfumato._core.local.randomizer import Randomizer
 from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import Box
@@ -24,11 +24,12 @@ def displaced(epsilon, dim, *, units="data", key=1, rows=ROWS):
     """Reports minus their rows, in the unit that distances are measured in."""
     half = 0.5 if units == "data" else 20.0
     box = Box((-half,) * dim, (half,) * dim)
-    door = Randomizer(box, units=units, noise=ReplayedNoise(key))
-    law = NDLaplaceLaw(door.lattice, Fraction(epsilon))
+    randomizer = Randomizer(box, units=units, noise=ReplayedNoise(key))
+    mechanism = LatticeNDLaplace(randomizer.lattice, Fraction(epsilon))
     X = np.tile(np.linspace(-half, half, dim + 2)[1:-1], (rows, 1))
     return (
-        door.perturb(X, law) - door.lattice.from_lattice(door.lattice.to_lattice(X), clamp=False)
+        randomizer.perturb(X, mechanism)
+        - randomizer.lattice.from_lattice(randomizer.lattice.to_lattice(X), clamp=False)
     ) / (1.0 if units == "data" else half)
 
 
@@ -121,13 +122,13 @@ def p_value(drawn, law):
 @pytest.mark.parametrize("row", [(0, 0), (4, 3), (-4, 1)])
 @pytest.mark.parametrize("kind", ["clamp", "resample"])
 def test_truncated_reports_follow_their_enumerated_law(row, kind):
-    law = small(2, resample=kind == "resample")
+    mechanism = small(2, resample=kind == "resample")
     noise = ReplayedNoise(7)
     # Few rows in a call get several draws at once, many rows get one.
     sizes = [ROWS // 2, *[500] * (ROWS // 1000)]
-    drawn = np.concatenate([law.draw(noise, np.tile(row, (size, 1))) for size in sizes])
+    drawn = np.concatenate([mechanism.draw(noise, np.tile(row, (size, 1))) for size in sizes])
     if kind == "clamp":
-        drawn = np.clip(drawn, -law.lattice.reach, law.lattice.reach)
+        drawn = np.clip(drawn, -mechanism.lattice.reach, mechanism.lattice.reach)
 
     def exact(scale):
         return reports(chances(scale, 2, 16 + math.ceil(20 * scale)), row, (4, 3), kind)

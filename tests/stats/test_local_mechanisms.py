@@ -1,4 +1,4 @@
-"""Local mechanisms against their exact laws. Every assertion has a false alarm rate of 1e-9."""
+"""Local mechanisms against their exact distributions. Each assertion: false alarm rate 1e-9."""
 
 import math
 from collections import Counter
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato._core.local.ldp import DuchiLaw, LaplaceLaw, PieceLaw, StaircaseLaw
+from sfumato._core.local.ldp import LatticeColumns, LatticeDuchi, LatticeLaplace, LatticeStaircase
 from sfumato._core.local.one_column import Mixture, TwoPoint, Window
 from sfumato._core.sampling.source import SecureNoise
 from sfumato._core.testing import ReplayedNoise
@@ -26,7 +26,7 @@ BEYOND = stats.norm.isf(ALPHA / 2)
 def p_value(seen, chances):
     """Chi-square of counts over cells merged, in order, until each expects LEAST draws."""
     draws, cells, count, weight = sum(seen.values()), [], 0, 0.0
-    assert set(seen) <= set(chances), "a report that the law never gives"
+    assert set(seen) <= set(chances), "a report that the mechanism never gives"
     for report in sorted(chances):
         count, weight = count + seen[report], weight + draws * float(chances[report])
         if weight >= LEAST:
@@ -37,8 +37,8 @@ def p_value(seen, chances):
     return stats.chi2.sf(((found - hoped) ** 2 / hoped).sum(), len(cells) - 1)
 
 
-def reports_of(law, row, noise=None, draws=DRAWS):
-    return law.draw(noise or ReplayedNoise(7), np.tile(np.array(row, np.int64), (draws, 1)))
+def reports_of(mechanism, row, noise=None, draws=DRAWS):
+    return mechanism.draw(noise or ReplayedNoise(7), np.tile(np.array(row, np.int64), (draws, 1)))
 
 
 def counts(reports):
@@ -46,8 +46,8 @@ def counts(reports):
 
 
 def column(piece, reach):
-    """A law for a single column."""
-    return PieceLaw("", Fraction(1), 1, 1, piece, reach)
+    """A mechanism for a single column."""
+    return LatticeColumns(Fraction(1), 1, "", 1, piece, reach=reach)
 
 
 def signs_of(chances):
@@ -78,9 +78,9 @@ def test_guarantee_of_windows(make, epsilon, value):
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2)], ids=str)
 @pytest.mark.parametrize("value", [REACH, -20_000])
 def test_guarantee_of_two_points(epsilon, value):
-    law = column(TwoPoint.of(epsilon), REACH)
-    reports = reports_of(law, [value], draws=400_000)
-    assert p_value(counts(reports), row_chances(law, [value])) > ALPHA
+    mechanism = column(TwoPoint.of(epsilon), REACH)
+    reports = reports_of(mechanism, [value], draws=400_000)
+    assert p_value(counts(reports), row_chances(mechanism, [value])) > ALPHA
     for factor in WRONG:
         wrong = column(TwoPoint.of(epsilon * factor), REACH)
         assert p_value(counts(np.sign(reports)), signs_of(row_chances(wrong, [value]))) < ALPHA
@@ -100,20 +100,20 @@ def test_guarantee_of_hybrid():
 def test_guarantee_of_sampled_columns():
     """Two of three columns, stretched by 3/2, where odd reports are rounded at random."""
     window = Window.piecewise(Fraction(1), 2)
-    law = PieceLaw("", Fraction(2), 3, 2, window, 2)
-    seen = counts(reports_of(law, [2, -1, 0], draws=400_000))
-    assert p_value(seen, row_chances(law, [2, -1, 0])) > ALPHA
+    mechanism = LatticeColumns(Fraction(2), 3, "", 2, window, reach=2)
+    seen = counts(reports_of(mechanism, [2, -1, 0], draws=400_000))
+    assert p_value(seen, row_chances(mechanism, [2, -1, 0])) > ALPHA
     for factor in WRONG:
-        wrong = replace(law, piece=moved(window, factor))
+        wrong = replace(mechanism, column=moved(window, factor))
         assert p_value(seen, row_chances(wrong, [2, -1, 0])) < ALPHA
 
 
 def test_guarantee_of_harmony():
-    law = PieceLaw("", Fraction(1), 3, 1, TwoPoint.of(Fraction(1), 50), 50)
-    reports = reports_of(law, [50, -50, 20])
-    assert p_value(counts(reports), row_chances(law, [50, -50, 20])) > ALPHA
+    mechanism = LatticeColumns(Fraction(1), 3, "", 1, TwoPoint.of(Fraction(1), 50), reach=50)
+    reports = reports_of(mechanism, [50, -50, 20])
+    assert p_value(counts(reports), row_chances(mechanism, [50, -50, 20])) > ALPHA
     for factor in WRONG:
-        wrong = replace(law, piece=TwoPoint.of(factor, 50))
+        wrong = replace(mechanism, column=TwoPoint.of(factor, 50))
         assert (
             p_value(counts(np.sign(reports)), signs_of(row_chances(wrong, [50, -50, 20]))) < ALPHA
         )
@@ -121,17 +121,17 @@ def test_guarantee_of_harmony():
 
 @pytest.mark.parametrize("row", [[7], [7, -3], [7, -7, 4], [7, -7, 0, 5]], ids=len)
 def test_guarantee_of_duchi(row):
-    law = DuchiLaw.of(Fraction(1), len(row), 7)
-    reports = reports_of(law, row, draws=400_000)
-    assert p_value(counts(reports), duchi_chances(law, row)) > ALPHA
+    mechanism = LatticeDuchi.of(Fraction(1), len(row), 7)
+    reports = reports_of(mechanism, row, draws=400_000)
+    assert p_value(counts(reports), duchi_chances(mechanism, row)) > ALPHA
     for factor in WRONG:
-        wrong = DuchiLaw.of(factor, len(row), 7)
+        wrong = LatticeDuchi.of(factor, len(row), 7)
         assert p_value(counts(np.sign(reports)), signs_of(duchi_chances(wrong, row))) < ALPHA
 
 
-def staircase_chances(epsilon, law, value, top):
+def staircase_chances(epsilon, mechanism, value, top):
     weights = {
-        (z + value,): math.exp(-epsilon * staircase_level(z, law.width, law.tread))
+        (z + value,): math.exp(-epsilon * staircase_level(z, mechanism.width, mechanism.tread))
         for z in range(-top, top + 1)
     }
     total = math.fsum(weights.values())
@@ -140,18 +140,18 @@ def staircase_chances(epsilon, law, value, top):
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(3)], ids=str)
 def test_guarantee_of_staircase(epsilon):
-    law = StaircaseLaw.of(epsilon, 1, reach=5)
-    top = math.ceil(60 / epsilon) * law.width
-    seen = counts(reports_of(law, [3]))
-    assert p_value(seen, staircase_chances(epsilon, law, 3, top)) > ALPHA
+    mechanism = LatticeStaircase.of(epsilon, 1, reach=5)
+    top = math.ceil(60 / epsilon) * mechanism.width
+    seen = counts(reports_of(mechanism, [3]))
+    assert p_value(seen, staircase_chances(epsilon, mechanism, 3, top)) > ALPHA
     for factor in WRONG:
-        assert p_value(seen, staircase_chances(epsilon * factor, law, 3, top)) < ALPHA
+        assert p_value(seen, staircase_chances(epsilon * factor, mechanism, 3, top)) < ALPHA
 
 
 def test_guarantee_of_laplace():
     """Two columns with half of epsilon each."""
-    law = LaplaceLaw(Fraction(2), 2, reach=5)
-    reports = reports_of(law, [3, -5])
+    mechanism = LatticeLaplace(Fraction(2), 2, reach=5)
+    reports = reports_of(mechanism, [3, -5])
     for j, value in enumerate([3, -5]):
         seen = counts(reports[:, [j]])
         for factor in (1.0, 1.15, 1 / 1.15):
@@ -161,26 +161,26 @@ def test_guarantee_of_laplace():
             assert (p_value(seen, chances) > ALPHA) == (factor == 1.0)
 
 
-LAWS = {
-    "laplace": LaplaceLaw(Fraction(3), 3),
-    "staircase": StaircaseLaw.of(Fraction(3), 3),
-    "piecewise": PieceLaw.piecewise(Fraction(6), 3),
-    "all columns piecewise": PieceLaw.piecewise(Fraction(3), 3, 3),
-    "hybrid": PieceLaw.hybrid(Fraction(3), 3),
-    "harmony": PieceLaw.harmony(Fraction(3), 3),
-    "duchi": DuchiLaw.of(Fraction(3), 3),
-    "square wave": PieceLaw.square_wave(Fraction(3), 3),
+MECHANISMS = {
+    "laplace": LatticeLaplace(Fraction(3), 3),
+    "staircase": LatticeStaircase.of(Fraction(3), 3),
+    "piecewise": LatticeColumns.piecewise(Fraction(6), 3),
+    "all columns piecewise": LatticeColumns.piecewise(Fraction(3), 3, 3),
+    "hybrid": LatticeColumns.hybrid(Fraction(3), 3),
+    "harmony": LatticeColumns.harmony(Fraction(3), 3),
+    "duchi": LatticeDuchi.of(Fraction(3), 3),
+    "square wave": LatticeColumns.square_wave(Fraction(3), 3),
 }
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", MECHANISMS)
 def test_mean_and_variance_on_the_whole_lattice(name):
-    law, row = LAWS[name], np.array([REACH, -12_345, 0])
-    reports = reports_of(law, row).astype(float)
+    mechanism, row = MECHANISMS[name], np.array([REACH, -12_345, 0])
+    reports = reports_of(mechanism, row).astype(float)
     error = reports.std(axis=0) / math.sqrt(DRAWS)
-    assert (np.abs(reports.mean(axis=0) - law.shrinks * row) < BEYOND * error).all()
-    squares = (reports - law.shrinks * row) ** 2
-    expected = np.array([law.variance(int(value)) for value in row])
+    assert (np.abs(reports.mean(axis=0) - mechanism.shrinks * row) < BEYOND * error).all()
+    squares = (reports - mechanism.shrinks * row) ** 2
+    expected = np.array([mechanism.variance(int(value)) for value in row])
     error = squares.std(axis=0) / math.sqrt(DRAWS)
     slack = BEYOND * error + 1e-9 * expected + 0.25
     assert (np.abs(squares.mean(axis=0) - expected) < slack).all()
@@ -191,6 +191,6 @@ def test_guarantees_with_secret_keys():
     window = Window.piecewise(Fraction(1), 9)
     seen = counts(reports_of(column(window, 9), [4], SecureNoise()))
     assert p_value(seen, row_chances(column(window, 9), [4])) > ALPHA
-    law = DuchiLaw.of(Fraction(1), 2, 7)
-    seen = counts(reports_of(law, [7, -3], SecureNoise()))
-    assert p_value(seen, duchi_chances(law, [7, -3])) > ALPHA
+    mechanism = LatticeDuchi.of(Fraction(1), 2, 7)
+    seen = counts(reports_of(mechanism, [7, -3], SecureNoise()))
+    assert p_value(seen, duchi_chances(mechanism, [7, -3])) > ALPHA

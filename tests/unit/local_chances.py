@@ -1,4 +1,4 @@
-"""Exact laws of local mechanisms, written down from their definitions."""
+"""Exact distributions of local mechanisms, written down from their definitions."""
 
 from fractions import Fraction
 from itertools import combinations, product
@@ -7,6 +7,7 @@ from math import floor, prod
 import mpmath
 
 from sfumato._core.local.ldp import leading
+from sfumato._core.local.one_column import Mixture, TwoPoint
 
 
 def values(reach, columns):
@@ -14,14 +15,34 @@ def values(reach, columns):
     return list(product(range(-reach, reach + 1), repeat=columns))
 
 
-def row_chances(law, row):
-    """Chances of all reports of a row under a piece for each of some columns."""
-    stretch, found = Fraction(law.columns, law.sampled), {}
-    chosen = list(combinations(range(law.columns), law.sampled))
-    stretched = [_stretched(law.piece.chances(value), stretch) for value in row]
+def column_chances(mechanism, value):
+    """Chances of all reports of a value under a mechanism for one column."""
+    if isinstance(mechanism, TwoPoint):
+        up = Fraction(mechanism.height + value, 2 * mechanism.height)
+        return {-mechanism.height: 1 - up, mechanism.height: up}
+    if isinstance(mechanism, Mixture):
+        found = {}
+        for part, share in mechanism.parts:
+            for report, chance in column_chances(part, value).items():
+                found[report] = found.get(report, 0) + share * chance
+        return found
+    end = mechanism.stretch + mechanism.half
+    found = dict.fromkeys(range(-end, end + 1), (1 - mechanism.near) / mechanism.range)
+    centers = _stretched({value: Fraction(1)}, Fraction(mechanism.stretch, mechanism.reach))
+    for center, chance in centers.items():
+        for report in range(center - mechanism.half, center + mechanism.half + 1):
+            found[report] += mechanism.near * chance / mechanism.window
+    return found
+
+
+def row_chances(mechanism, row):
+    """Chances of all reports of a row under a mechanism for each of some columns."""
+    stretch, found = Fraction(mechanism.columns, mechanism.sampled), {}
+    chosen = list(combinations(range(mechanism.columns), mechanism.sampled))
+    stretched = [_stretched(column_chances(mechanism.column, value), stretch) for value in row]
     for columns in chosen:
         for picks in product(*(stretched[column].items() for column in columns)):
-            report = [0] * law.columns
+            report = [0] * mechanism.columns
             for column, (value, _) in zip(columns, picks, strict=True):
                 report[column] = value
             chance = prod(chance for _, chance in picks) / Fraction(len(chosen))
@@ -40,21 +61,21 @@ def _stretched(chances, stretch):
     return found
 
 
-def duchi_chances(law, row):
+def duchi_chances(mechanism, row):
     """Chances of all reports of a row: a corner, then reports that agree with it or any."""
-    corners = list(product((-1, 1), repeat=law.columns))
+    corners = list(product((-1, 1), repeat=mechanism.columns))
     found = {}
     for signs in corners:
         chance = Fraction(0)
         for corner in corners:
             weight = prod(
-                Fraction(law.reach + side * value, 2 * law.reach)
+                Fraction(mechanism.reach + side * value, 2 * mechanism.reach)
                 for side, value in zip(corner, row, strict=True)
             )
             agrees = sum(a * b for a, b in zip(signs, corner, strict=True)) > 0
-            ahead = law.lean / leading(law.columns) if agrees else 0
-            chance += weight * ((1 - law.lean) / 2**law.columns + ahead)
-        found[tuple(law.height * sign for sign in signs)] = chance
+            ahead = mechanism.lean / leading(mechanism.columns) if agrees else 0
+            chance += weight * ((1 - mechanism.lean) / 2**mechanism.columns + ahead)
+        found[tuple(mechanism.height * sign for sign in signs)] = chance
     return found
 
 
@@ -63,12 +84,12 @@ def staircase_level(z, width, tread):
     return 0 if abs(z) < tread else 1 + (abs(z) - tread) // width
 
 
-def largest_ratio(laws):
+def largest_ratio(distributions):
     """Largest ratio of the chances of one report, over all pairs of rows."""
-    reports = set().union(*laws)
+    reports = set().union(*distributions)
     ratios = []
     for report in reports:
-        chances = [law.get(report, 0) for law in laws]
+        chances = [one.get(report, 0) for one in distributions]
         assert min(chances) > 0, "a report that some row never gives"
         ratios.append(max(chances) / min(chances))
     return max(ratios)

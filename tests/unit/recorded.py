@@ -8,7 +8,7 @@ from sfumato._accounting.budget import Ledger
 from sfumato._core.curator import Curator
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._core.testing import ReplayedNoise
-from sfumato._private_bounds.estimate import buy_bounds
+from sfumato._private_bounds.estimate import release_bounds
 from sfumato.engines._partitions import PartedRows
 from tests.laws.harness import PAYABLE, run
 
@@ -44,7 +44,7 @@ def every_task(values):
             noise = ReplayedNoise(1)
             curator = Curator(rows, bounds=(0, 1), epsilon=10.0, delta=0.1, noise=noise)
             run(curator, name, budget=budget, k=2)
-    buy_bounds(
+    release_bounds(
         HistogramCurator(rows, ledger=Ledger(Fraction(1)), noise=ReplayedNoise(1)), Fraction(1)
     )
     return list(engine.tasks.values())

@@ -1,4 +1,4 @@
-"""Bounds bought with a part of the budget, where none are known."""
+"""Private bounds: estimated from noisy histograms with a part of the budget."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from sfumato._base.validation import check_epsilon
 from sfumato._core.curator import Curator
 from sfumato._core.queries.histograms import Binning, EqualBins, LogBins
 from sfumato._core.releases.histograms import HistogramCurator
-from sfumato._private_bounds.log_histogram import ColumnSupport, reach
+from sfumato._private_bounds.log_histogram import ColumnSupport, find_support
 from sfumato._private_bounds.trim import Span, locate, trim
 
 SLICE = Fraction(1, 4)
 """The part of ε that `bounds="private"` takes from a fit."""
 
 DEFAULT = (-1.0, 1.0)
-"""The bounds of a column in which nothing stands out of the noise, or nothing but zeros."""
+"""The bounds of a column whose noisy histogram shows no rows, or zeros only."""
 
 FINE = 512
 COARSE = 32
 
-# Size, place, ends: the last two only matter to columns of which all is of one size.
+# Budget of the histograms: log2 bins, then fine and coarse equal bins of narrow columns.
 _WEIGHTS = (7, 1, 2)
 
 Noisy = tuple[Floats, float]
-"""Counts and the scale of their noise."""
+"""Noisy counts, (d, bins), and the scale of their noise, in rows."""
 
 
 @dataclass(frozen=True)
-class Bought:
-    """Bounds that were paid for, with the account that shows it and remarks for the receipt."""
+class ReleasedBounds:
+    """Bounds of every column, in the user's units, their account and notes for the receipt."""
 
     lower: tuple[float, ...]
     upper: tuple[float, ...]
@@ -51,14 +51,14 @@ def estimate_bounds(
     max_rows_per_group: int = 1,
     ledger: Ledger | None = None,
 ) -> tuple[Floats, Floats]:
-    """Buy bounds of every column that hold nearly all rows.
+    """Estimate, with ε-differential privacy, bounds of every column that hold nearly all rows.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features), data frame or path
-        The rows. Cells that are not finite numbers are counted nowhere.
+        The rows. Cells that are not finite numbers are not counted.
     epsilon : float
-        What the bounds cost. Together with the fits on the same rows it adds up.
+        The privacy cost. It adds up with the fits on the same rows.
     groups, max_rows_per_group
         As in `PrivateKMeans`: protects each group as a whole.
     ledger : Ledger, optional
@@ -68,86 +68,88 @@ def estimate_bounds(
     -------
     lower, upper : ndarray of shape (n_features,)
         What `PrivateKMeans` and `Curator` take as `bounds`. Few rows may lie outside, see
-        the-promise.md; a column in which nothing stands out of the noise gets (−1, 1).
+        the-promise.md; a column whose noisy histogram shows no rows gets (−1, 1).
 
     """
     if isinstance(X, Curator):
         raise TypeError("a Curator has its bounds already: pass the rows themselves")
     amount = check_epsilon(epsilon)
-    survey = HistogramCurator(
+    curator = HistogramCurator(
         X, ledger=ledger or Ledger(amount), groups=groups, max_rows_per_group=max_rows_per_group
     )
-    bought = buy_bounds(survey, amount)
-    return np.array(bought.lower), np.array(bought.upper)
+    released = release_bounds(curator, amount)
+    return np.array(released.lower), np.array(released.upper)
 
 
-def buy_bounds(survey: HistogramCurator, epsilon: Fraction) -> Bought:
-    """Ask for the sizes in every column; where all is of one size, also where its rows lie."""
-    account = survey.reserve("private bounds", Caps(pure=epsilon))
+def release_bounds(curator: HistogramCurator, epsilon: Fraction) -> ReleasedBounds:
+    """Release bounds of every column, from an account of its own with `epsilon`."""
+    account = curator.reserve("private bounds", Caps(pure=epsilon))
     try:
-        return _buy(survey, account)
+        return _release(curator, account)
     finally:
-        survey.ledger.cancel(account)
+        curator.ledger.cancel(account)
 
 
-def _buy(survey: HistogramCurator, account: Account) -> Bought:
-    d = survey.n_features
-    for_size, for_place, for_ends = account.rest("pure").split(*_WEIGHTS)
-    # Later ranges may be of fewer columns, which needs less noise.
+def _release(curator: HistogramCurator, account: Account) -> ReleasedBounds:
+    """Ask for log2 histograms, then for equal bins of the columns that few log2 bins cover."""
+    d = curator.n_features
+    for_logs, for_fine, for_coarse = account.rest("pure").split(*_WEIGHTS)
+    # Fewer columns may be asked about later, which needs less noise.
     everywhere = dict.fromkeys(range(d), Span(*DEFAULT, 1.0, DEFAULT))
-    survey.check(LogBins(d), for_size)
-    survey.check(_slices(everywhere, d, FINE), for_place)
-    survey.check(_slices(everywhere, d, COARSE), for_ends)
+    curator.check(LogBins(d), for_logs)
+    curator.check(_equal_bins(everywhere, d, FINE), for_fine)
+    curator.check(_equal_bins(everywhere, d, COARSE), for_coarse)
 
-    sizes = _ask(survey, LogBins(d), for_size)
-    reaches = _reaches(*sizes)
-    narrow = {i: found.span() for i, found in enumerate(reaches) if found and found.is_narrow}
-    sliced: dict[int, tuple[float, float]] = {}
+    logs = _ask(curator, LogBins(d), for_logs)
+    supports = _supports(*logs)
+    narrow = {i: found.span() for i, found in enumerate(supports) if found and found.is_narrow}
+    trimmed: dict[int, tuple[float, float]] = {}
     if narrow:
-        counts, scale = _ask(survey, _slices(narrow, d, FINE), for_place)
+        counts, scale = _ask(curator, _equal_bins(narrow, d, FINE), for_fine)
         narrow = {i: locate(span, counts[i], scale) for i, span in narrow.items()}
-        counts, scale = _ask(survey, _slices(narrow, d, COARSE), for_ends)
-        sliced = {i: trim(span, counts[i], scale) for i, span in narrow.items()}
+        counts, scale = _ask(curator, _equal_bins(narrow, d, COARSE), for_coarse)
+        trimmed = {i: trim(span, counts[i], scale) for i, span in narrow.items()}
     else:
-        # Nothing to be sliced: what is left buys a second look.
-        again = _ask(survey, LogBins(d), account.rest("pure"))
-        reaches = _reaches(*_together(sizes, again))
+        # No narrow column: the rest of the budget goes to a second log2 histogram.
+        again = _ask(curator, LogBins(d), account.rest("pure"))
+        supports = _supports(*_combined(logs, again))
     pairs = [
-        sliced.get(i) or (found.ends() if found else DEFAULT) for i, found in enumerate(reaches)
+        trimmed.get(i) or (found.ends() if found else DEFAULT) for i, found in enumerate(supports)
     ]
     lower, upper = zip(*pairs, strict=True)
-    return Bought(lower, upper, account, _notes(account, [i for i in range(d) if not reaches[i]]))
+    empty = [i for i in range(d) if not supports[i]]
+    return ReleasedBounds(lower, upper, account, _notes(account, empty))
 
 
-def _reaches(counts: Floats, scale: float) -> list[ColumnSupport | None]:
-    return [reach(column, scale, len(counts)) for column in counts]
+def _supports(counts: Floats, scale: float) -> list[ColumnSupport | None]:
+    return [find_support(column, scale, len(counts)) for column in counts]
 
 
-def _together(one: Noisy, other: Noisy) -> Noisy:
-    """Two answers to one query as one of less noise."""
+def _combined(one: Noisy, other: Noisy) -> Noisy:
+    """Two answers to one query, averaged by their inverse variances."""
     weights = np.array([scale**-2 for _, scale in (one, other)])
     counts = np.average([one[0], other[0]], axis=0, weights=weights)
     return counts, float(weights.sum() ** -0.5)
 
 
-def _ask(survey: HistogramCurator, binning: Binning, share: Share) -> Noisy:
-    """Noisy counts and the scale of their noise, which is never taken for nothing at all."""
-    answer = survey.histogram(binning, share=share)
+def _ask(curator: HistogramCurator, binning: Binning, share: Share) -> Noisy:
+    """Noisy counts and the scale of their noise, at least 1e-9."""
+    answer = curator.histogram(binning, share=share)
     return answer.values, max(answer.noise_std / 2**0.5, 1e-9)
 
 
-def _slices(spans: dict[int, Span], columns: int, bins: int) -> EqualBins:
-    """Slices of the columns that have a span."""
-    there = [spans.get(i) for i in range(columns)]
-    lower = tuple(span.lower if span else None for span in there)
-    return EqualBins(lower, tuple(span.upper if span else None for span in there), bins)
+def _equal_bins(spans: dict[int, Span], columns: int, bins: int) -> EqualBins:
+    """Equal bins of the columns that have a span."""
+    each = [spans.get(i) for i in range(columns)]
+    lower = tuple(span.lower if span else None for span in each)
+    return EqualBins(lower, tuple(span.upper if span else None for span in each), bins)
 
 
 def _notes(account: Account, empty: list[int]) -> tuple[str, ...]:
-    paid = f"bounds bought with ε {float(account.caps.epsilon):.4g}"
+    cost = f"bounds estimated with ε {float(account.caps.epsilon):.4g}"
     if not empty:
-        return (paid,)
+        return (cost,)
     where = f"column{'s' * (len(empty) > 1)} {', '.join(map(str, empty[:10]))}"
     more = f" and {len(empty) - 10} more" if len(empty) > 10 else ""
     low, high = DEFAULT
-    return (paid, f"nothing stood out in {where}{more} (from 0): bounds ({low:g}, {high:g})")
+    return (cost, f"no rows found in {where}{more} (from 0): bounds ({low:g}, {high:g})")

@@ -1,4 +1,4 @@
-"""From noisy counts of a column's half octaves to how far it reaches. Never sees a row."""
+"""The support of a column, from noisy counts of its log2 bins. Post-processing: no row is read."""
 
 from __future__ import annotations
 
@@ -16,35 +16,34 @@ from sfumato._private_bounds.trim import Span, cautious, legal, with_tails
 _CUT = 0.003
 """The part of the rows that may be left outside where the noise would allow more."""
 
-# Bins stand out by themselves at this level, in all columns together. Where none does, at the
-# second.
+# Significance levels, over all columns together: the second where no bin passes the first.
 _LEVELS = (0.001, 0.02)
 _WINDOWS = (1, 2, 4, 8)
 
-# A bin, or two, up to six octaves beside what stands out join it above this number of scales of
-# noise, and half a scale more for each octave of the distance.
+# One or two bins up to six octaves beside a significant one join it if their count is above this
+# number of noise scales, and half a scale more for each octave of distance.
 _BESIDE = 12
 _JOINING = 6
 _AWAY = 0.25
 
-# Zeros are beside every size, but a range that wrongly holds 0 is worse than one too wide.
+# Zeros join from any distance, but to hold 0 wrongly is worse than to be too wide.
 _JOINING_ZEROS = 8
 
 _NARROW = 5
-"""Rows in fewer half octaves than this, all of one sign, are cut into slices as well."""
+"""Columns of one sign with fewer log2 bins than this get equal bins as well."""
 
 _NOTHING = 64
-"""Half octaves below the largest size: what is smaller is no more than 0."""
+"""Bins below the largest one, 32 octaves: smaller values count as zero."""
 
 _BINS = LogBins(1)
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnSupport:
-    """The half octaves of a column in which rows were found.
+    """The log2 bins of a column in which rows were found.
 
-    What stands out by itself lies from `first` to `last`; others have joined it, from `lowest` to
-    `highest`.
+    Significant bins lie from `first` to `last`; with those that joined, from `lowest` to `highest`.
+    `counts`: (bins,), noisy rows; `scale`: of their Laplace noise, in rows.
     """
 
     counts: Floats
@@ -56,24 +55,24 @@ class ColumnSupport:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether half octaves are too wide to tell where the rows end."""
+        """Whether log2 bins are too wide to tell where the rows end."""
         return self.last - self.first + 1 < _NARROW and not self.first <= _BINS.zero <= self.last
 
     @property
     def rows(self) -> float:
-        """About how many rows were found."""
+        """Estimated number of rows in the support."""
         bins = self._bins(self.lowest, self.highest)
         return max(float(self.counts[bins].sum()), self.scale)
 
     def _bins(self, low: int, high: int) -> Ints:
-        """The bins of a run, without those that hold next to 0 and are many."""
+        """The bins of a run, without the many between its largest sizes and zero."""
         bins: Ints = np.arange(low, high + 1)
         place = np.abs(bins - _BINS.zero)
         kept: Ints = bins[(place == 0) | (place > place.max() - _NOTHING)]
         return kept
 
     def span(self) -> Span:
-        """The range to be sliced."""
+        """The range for equal bins."""
         return Span(
             _BINS.edges(self.lowest)[0],
             _BINS.edges(self.highest)[1],
@@ -82,7 +81,7 @@ class ColumnSupport:
         )
 
     def ends(self) -> tuple[float, float]:
-        """Leave out what joined but holds next to nothing, then give back what tails may need."""
+        """Bounds in the user's units: the narrowest run of enough bins, widened for the tails."""
         low, high = min(self._enough(), key=self._width)
         bins = self._bins(low, high)
         edges = [_BINS.edges(bin_)[0] for bin_ in bins.tolist()]
@@ -91,7 +90,7 @@ class ColumnSupport:
         return legal(max(lower, lowest), min(upper, highest))
 
     def _enough(self) -> list[tuple[int, int]]:
-        """Runs of bins that leave out a part `_CUT` of the rows, less a part of the noise."""
+        """Runs of bins that leave out a part `_CUT` of the rows, less a margin for noise."""
         rows, counts = self.rows, self.counts
         runs = [(self.lowest, self.highest)]
         for low in range(self.lowest, self.first + 1):
@@ -109,10 +108,13 @@ class ColumnSupport:
         return _BINS.edges(high)[1] / 2 - _BINS.edges(low)[0] / 2
 
 
-def reach(counts: Floats, scale: float, columns: int) -> ColumnSupport | None:
-    """Find the half octaves that stand out of noise of this scale, and those beside them."""
+def find_support(counts: Floats, scale: float, columns: int) -> ColumnSupport | None:
+    """Find the significant bins of one column of `columns`, and those beside them.
+
+    counts: (bins,), noisy rows; scale: of their Laplace noise, in rows.
+    """
     for level in _LEVELS:
-        windows = _standing_out(counts, scale, level / columns)
+        windows = _significant(counts, scale, level / columns)
         if windows:
             if counts[_BINS.zero] > _JOINING_ZEROS * scale:
                 windows.append((_BINS.zero, _BINS.zero))
@@ -128,7 +130,7 @@ def reach(counts: Floats, scale: float, columns: int) -> ColumnSupport | None:
 
 
 def _farthest(counts: Floats, scale: float, start: int, step: int) -> int:
-    """The last bin on one side that joins; what lies beside 0 is 0."""
+    """The last bin that joins on one side, `step` = ±1; none joins the bin of zeros."""
     farthest = start
     if start == _BINS.zero:
         return start
@@ -144,19 +146,19 @@ def _farthest(counts: Floats, scale: float, start: int, step: int) -> int:
     return farthest
 
 
-def _standing_out(counts: Floats, scale: float, level: float) -> list[tuple[int, int]]:
-    """Windows of bins with more rows than noise explains, each (first, last)."""
+def _significant(counts: Floats, scale: float, level: float) -> list[tuple[int, int]]:
+    """Windows of bins, each (first, last), with larger counts than noise explains at a level."""
     left = counts.copy()
     share = level / len(_WINDOWS)
     found: list[tuple[int, int]] = []
     for width in _WINDOWS:
         sums = np.convolve(left, np.ones(width), "valid")
-        # At less than 4 scales no level is passed.
+        # Below 4 scales no window is significant.
         some = np.flatnonzero(sums > 4 * scale)
         unlikely = tail(width, np.minimum(sums[some] / scale, 700)) < share * _prior(width)[some]
         out = some[unlikely]
         found += [(int(i), int(i) + width - 1) for i in out]
-        # Wider windows look at what narrower ones have left.
+        # Wider windows test what narrower ones have left.
         for i in out:
             left[i : i + width] = 0
     marked = np.zeros(len(counts), dtype=np.bool_)
@@ -164,13 +166,13 @@ def _standing_out(counts: Floats, scale: float, level: float) -> list[tuple[int,
         marked[low : high + 1] = True
     rows = counts[marked].sum()
     many = [(low, high) for low, high in found if counts[low : high + 1].sum() >= _CUT * rows]
-    # Zeros have no width: where they are nearly all, the few others count.
+    # Zeros have no width: where they are nearly all rows, small windows count as well.
     return found if set(many) == {(_BINS.zero, _BINS.zero)} else many
 
 
 @cache
 def _prior(width: int) -> Floats:
-    """How a level is shared among windows: sizes near 1 are likelier than 1e300."""
+    """Part of a level for each window: magnitudes near 1 are likelier than 1e300."""
     exponent = np.abs(np.arange(_BINS.bins) - _BINS.zero) / 2 - 1023
     exponent[_BINS.zero] = 0
     weight = 1.0 / (np.abs(exponent) + 16.0) ** 2
@@ -180,7 +182,7 @@ def _prior(width: int) -> Floats:
 
 
 def tail(windows: int, t: NDArray[np.float64]) -> Floats:
-    """How likely the sum of some Laplace variables of scale 1 is above t, for t ≥ 0.
+    """P(sum of `windows` Laplace variables of scale 1 > t), for t ≥ 0 of any shape.
 
     The sum is the difference of two Gamma variables; its density above 0 is a mixture of Gamma
     densities of shapes 1 to `windows`.

@@ -1,4 +1,8 @@
-"""From noisy counts of slices of a column to a range of nearly all of it. Never sees a row."""
+"""A range of nearly all rows, from noisy counts of equal bins. Post-processing: no row is read.
+
+`counts`: (bins,), noisy rows of one column; `scale`: of their Laplace noise, in rows; `edges`:
+(bins + 1,), the user's units.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +19,21 @@ from sfumato._lattice.box import REACH
 _CUT = 0.01
 """The part of the rows that may be left outside where the noise would allow more."""
 
-# What a short run holds of a column that is crowded, and how much of that may be noise.
+# Part of the rows that a short run of bins must hold, and how much of that may be noise.
 _CROWDED = 0.95
 _LUCK = 0.1
 
-# A slice with more rows than this number of scales of noise is not left outside.
-_STANDS_OUT = 7
+# A bin with a count above this number of noise scales is not left outside.
+_SIGNIFICANT = 7
 
-# How sure a cut is at least, in deviations, and the outermost rows.
+# Least margin of a cut in standard deviations of noise, and the part of outermost rows.
 _CAUTION = 0.25
 _OUTER = 0.05
 
 
 @dataclass(frozen=True)
 class Span:
-    """A range of one column: about how many rows it holds, and what a part of it must touch.
+    """A range of one column with an estimate of its rows.
 
     A narrower range starts at or below `touch[0]` and ends at or above `touch[1]`.
     """
@@ -40,16 +44,16 @@ class Span:
     touch: tuple[float, float]
 
     def edges(self, bins: int) -> Floats:
-        """The ends of equal slices; the range may be as wide as float64."""
+        """The edges of equal bins; the range may be as wide as float64."""
         part = np.arange(bins + 1) / bins
         return self.lower * (1 - part) + self.upper * part
 
 
 def locate(span: Span, counts: Floats, scale: float) -> Span:
-    """Find a run of few slices that holds nearly all; the span three times as wide as that run.
+    """Return a span three times as wide as a short run of bins that holds nearly all rows.
 
-    Looking at many runs finds luck: only runs so short that their noise cannot pass for
-    many rows are looked at. A span without such a run stays as it is.
+    The best of many runs has the luckiest noise: only runs so short that noise cannot pass for
+    many rows are tried. A span without such a run stays as it is.
     """
     bins = len(counts)
     root = min(max(0.0, (_LUCK * span.rows / scale - math.log(bins)) / 4), bins)
@@ -61,7 +65,7 @@ def locate(span: Span, counts: Floats, scale: float) -> Span:
         if held[best] >= _CROWDED * span.rows:
             low, high = float(edges[best]), float(edges[best + length])
             more = high - low
-            # Nothing passes 0 where nothing of the other sign stood out.
+            # Zero is not passed where no value of the other sign was significant.
             lower = max(low - more, 0.0) if span.lower >= 0 else low - more
             upper = min(high + more, 0.0) if span.upper <= 0 else high + more
             return replace(span, lower=_finite(lower), upper=_finite(upper))
@@ -69,13 +73,13 @@ def locate(span: Span, counts: Floats, scale: float) -> Span:
 
 
 def trim(span: Span, counts: Floats, scale: float) -> tuple[float, float]:
-    """Cut the ends that hold next to nothing, then give back what the tails may need.
+    """Cut the ends that hold few rows, then widen for the tails; bounds in the user's units.
 
-    A run of slices may leave out a part `_CUT` of the rows, less a part of the noise, but no slice
-    that stands out by itself.
+    A run of bins may leave out a part `_CUT` of the rows, less a margin for noise, but no
+    significant bin.
     """
     edges = span.edges(len(counts))
-    out = np.flatnonzero((counts > _STANDS_OUT * scale) & (counts >= _CUT * span.rows))
+    out = np.flatnonzero((counts > _SIGNIFICANT * scale) & (counts >= _CUT * span.rows))
     if len(out):
         first, last = span.touch
         touch = min(first, float(edges[out[0]])), max(last, float(edges[out[-1] + 1]))
@@ -86,7 +90,7 @@ def trim(span: Span, counts: Floats, scale: float) -> tuple[float, float]:
 
 
 def with_tails(edges: Floats, counts: Floats) -> tuple[float, float]:
-    """A range of bins, wider by what the tails of its rows may need.
+    """The range of some bins, widened for the tails of its rows.
 
     Of the rows left outside some lie far beyond where they thin out. Where the middle row lies at a
     part p of the range, its width is given back p² times below and (1 − p)² times above: a quarter
@@ -106,7 +110,7 @@ def with_tails(edges: Floats, counts: Floats) -> tuple[float, float]:
 
 
 def cautious(noise: float, rows: float) -> float:
-    """How many rows are counted less, or more, for noise of this deviation.
+    """Margin in rows for noise of this standard deviation.
 
     Where noise is a large part of the rows, a range too wide is better than rows cut off.
     """
@@ -114,12 +118,12 @@ def cautious(noise: float, rows: float) -> float:
 
 
 def _narrowest(span: Span, sums: Floats, scale: float) -> tuple[int, int]:
-    """The shortest run of slices that leaves out next to nothing, given cumulated counts."""
+    """The shortest run of bins that leaves out few rows. `sums`: (bins + 1,), cumulated counts."""
     bins = len(sums) - 1
     edges = span.edges(bins)
     for length in range(1, bins):
         inside = sums[length:] - sums[:-length]
-        # Few slices are added up: those inside, or those outside.
+        # The fewer bins are added up: those inside, or those outside.
         held = inside if 2 * length <= bins else span.rows - (sums[-1] - inside)
         noise = scale * math.sqrt(2 * min(length, bins - length))
         held = np.where(_touching(span, edges, length), held, -np.inf)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from sfumato.attacks._membership import (
     Factory,
     Membership,
+    art_attack,
     clopper_pearson,
     forest_factory,
     likelihood_ratio_attack,
@@ -30,6 +31,7 @@ __all__ = [
     "Membership",
     "Prior",
     "Reconstruction",
+    "art_attack",
     "clopper_pearson",
     "estimates",
     "forest_factory",

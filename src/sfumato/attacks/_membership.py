@@ -1,4 +1,4 @@
-"""Membership inference with shadow models: Shokri et al. 2017, with a random forest as attacker.
+"""Membership inference: shadow models (Shokri et al. 2017) and likelihood ratios.
 
 Owner-side: reads raw rows and knows the members. See `sfumato.attacks`.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,31 +16,36 @@ from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils import check_array
 
-from sfumato._base.types import Floats
+from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_whole
 from sfumato.local._clustering import LocalClustering
 
 Factory = Callable[[Floats], Any]
-"""Rows in, fitted model out: with `transform` (distances), `predict_proba` or only `predict`."""
+"""Rows (n, d) in, fitted model out: with `transform` (distances), `predict_proba` or `predict`."""
+
+Guess = Callable[[Floats], Any]
+"""What a model says about rows in, (n, m); 1 for those taken for members out, (n,)."""
+
+Learner = Callable[[Floats, Ints, Any], Guess]
+"""What shadow models say, (n, m), who was inside, (n,), and the attacked model in; a guess out."""
 
 SEEN = 3
-# Of a forest's probability no more than its hundred trees is known; and members may sit on their
-# centre, where a logarithm would make much of nothing.
+# Added before a logarithm: a forest of a hundred trees resolves probabilities to 0.01, and a
+# member may be its own centre.
 _DOUBT = 0.01
 _CLOSE = 0.3
 
 
 def outputs(model: Any, rows: Floats) -> Floats:  # noqa: ANN401
-    """Return what the model says about each row, in an order that does not name clusters.
+    """Return what the model says about each row, (n, d), in an order that does not name clusters.
 
-    The three least distances to centres, or the three largest probabilities; clusters are numbered
-    anew in every fit, so only sizes can be compared between models. A model that has neither shows
-    its labels.
+    (n, 3): the three least distances to centres, or the three largest probabilities, for clusters
+    are numbered anew in every fit. A model that has neither shows its labels: (n, 1).
     """
     if hasattr(model, "predict_proba"):
-        return _first(-np.sort(-np.asarray(model.predict_proba(rows)), axis=1), 0.0)
+        return _first(-np.sort(-np.asarray(model.predict_proba(rows)), axis=1), "constant")
     if hasattr(model, "transform"):
-        return _first(np.sort(np.asarray(model.transform(rows)), axis=1), None)
+        return _first(np.sort(np.asarray(model.transform(rows)), axis=1), "edge")
     return np.asarray(model.predict(rows), dtype=np.float64)[:, None]
 
 
@@ -61,13 +66,9 @@ def pool_of(rows: ArrayLike) -> Floats:
     return pool
 
 
-def _first(ordered: Floats, fill: float | None) -> Floats:
-    missing = SEEN - ordered.shape[1]
-    if missing <= 0:
-        return ordered[:, :SEEN]
-    if fill is None:
-        return np.pad(ordered, ((0, 0), (0, missing)), mode="edge")
-    return np.pad(ordered, ((0, 0), (0, missing)), constant_values=fill)
+def _first(ordered: Floats, padding: Literal["constant", "edge"]) -> Floats:
+    missing = max(0, SEEN - ordered.shape[1])
+    return np.pad(ordered, ((0, 0), (0, missing)), mode=padding)[:, :SEEN]
 
 
 def forest_factory(
@@ -101,10 +102,8 @@ CONFIDENCE = 0.95
 
 def clopper_pearson(hits: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """Return the exact interval of a rate that was seen `hits` times in `trials`."""
-    left = (1 - confidence) / 2
-    low = 0.0 if hits == 0 else float(stats.beta.ppf(left, hits, trials - hits + 1))
-    high = 1.0 if hits == trials else float(stats.beta.ppf(1 - left, hits + 1, trials - hits))
-    return low, high
+    interval = stats.binomtest(hits, trials).proportion_ci(confidence, method="exact")
+    return float(interval.low), float(interval.high)
 
 
 @dataclass(frozen=True)
@@ -151,7 +150,7 @@ class Membership:
         return low - most, high - least
 
 
-def membership_of(guesses: Sequence[tuple[object, object]]) -> Membership:
+def membership_of(guesses: Sequence[tuple[Any, ...]]) -> Membership:
     """Count guesses: for every model those about its members, and those about others."""
     inside, outside = zip(*((np.asarray(a), np.asarray(b)) for a, b in guesses), strict=True)
     return Membership(
@@ -233,12 +232,14 @@ class Trial:
     shadows: tuple[tuple[Floats, Floats], ...]
 
 
-def trials(rows: Floats, n_models: int, n_shadows: int, seed: int) -> Iterator[Trial]:
+def trials(rows: ArrayLike, n_models: int, n_shadows: int, seed: int) -> Iterator[Trial]:
     """Deal the rows anew for each attacked model: a quarter in, a quarter out, half for shadows."""
+    pool = pool_of(rows)
+    n_models, n_shadows = check_whole(n_models, "n_models"), check_whole(n_shadows, "n_shadows")
     rng = np.random.default_rng(seed)
-    quarter = len(rows) // 4
+    quarter = len(pool) // 4
     for _ in range(n_models):
-        mixed = rows[rng.permutation(len(rows))]
+        mixed = pool[rng.permutation(len(pool))]
         rest = mixed[2 * quarter :]
         halves = []
         for _ in range(n_shadows):
@@ -261,27 +262,63 @@ def shadow_attack(
     The adversary trains shadow models on rows of its own, sees what they say about rows inside and
     outside, and lets a random forest of `n_trees` learn the difference. `make_model` is called with
     rows and returns a fitted model: local or central, private or not. `n_models` models are
-    attacked, each trained on a quarter of the rows; the shuffling is fixed by `random_state`.
+    attacked, each trained on a quarter of the `rows`, (n, d); the shuffling is fixed by
+    `random_state`.
     """
-    pool = pool_of(rows)
-    n_models, n_shadows = check_whole(n_models, "n_models"), check_whole(n_shadows, "n_shadows")
+
+    def learn(said: Floats, inside: Ints, model: Any) -> Guess:  # noqa: ANN401
+        forest = RandomForestClassifier(n_trees, min_samples_leaf=_LEAF, random_state=random_state)
+        return forest.fit(said, inside).predict  # type: ignore[no-any-return]
+
+    return _attacked(make_model, learn, trials(rows, n_models, n_shadows, random_state))
+
+
+def art_attack(
+    make_model: Factory,
+    rows: ArrayLike,
+    *,
+    n_models: int = 1,
+    n_shadows: int = 3,
+    random_state: int = 0,
+) -> Membership:
+    """Attack as `shadow_attack` does, with the Adversarial Robustness Toolbox (extra `art`).
+
+    On the same parts of the rows, with the toolbox's own forest. It sees the model through its
+    answers alone, and learns from the answers of the same kind of shadow models.
+    """
+    from art.attacks.inference.membership_inference import MembershipInferenceBlackBox
+    from art.estimators.classification import BlackBoxClassifier
+
+    def classes(said: Floats) -> Floats:
+        # Clusters are numbered anew in every model: to the toolbox all rows are of one class.
+        return np.tile(np.eye(1, SEEN), (len(said), 1))
+
+    def learn(said: Floats, inside: Ints, model: Any) -> Guess:  # noqa: ANN401
+        answering = BlackBoxClassifier(
+            lambda points: outputs(model, np.asarray(points)),
+            input_shape=np.shape(rows)[1:],
+            nb_classes=SEEN,
+        )
+        attack = MembershipInferenceBlackBox(answering, attack_model_type="rf")
+        members, others = said[inside == 1], said[inside == 0]
+        attack.fit(pred=members, y=classes(members), test_pred=others, test_y=classes(others))
+        return lambda said: attack.infer(None, y=classes(said), pred=said).ravel()
+
+    return _attacked(make_model, learn, trials(rows, n_models, n_shadows, random_state))
+
+
+def _attacked(make_model: Factory, learn: Learner, tried: Iterator[Trial]) -> Membership:
+    """Attack one model in every trial."""
     guesses = []
-    for trial in trials(pool, n_models, n_shadows, random_state):
-        attacker = RandomForestClassifier(
-            n_trees, min_samples_leaf=_LEAF, random_state=random_state
-        )
-        attacker.fit(*lessons(make_model, trial))
+    for trial in tried:
+        said, inside = lessons(make_model, trial)
         model = make_model(trial.members)
-        guesses.append(
-            (
-                attacker.predict(outputs(model, trial.members)),
-                attacker.predict(outputs(model, trial.others)),
-            )
-        )
+        guess = learn(said, inside, model)
+        guesses.append(tuple(guess(outputs(model, part)) for part in (trial.members, trial.others)))
     return membership_of(guesses)
 
 
-def lessons(make_model: Factory, trial: Trial) -> tuple[Floats, Floats]:
+def lessons(make_model: Factory, trial: Trial) -> tuple[Floats, Ints]:
     """What shadow models say about rows inside (1) and outside (0)."""
     said, answers = [], []
     for inside, outside in trial.shadows:

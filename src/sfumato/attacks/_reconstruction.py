@@ -68,7 +68,7 @@ def estimates(perturbation: Any, reports: ArrayLike, prior: Prior) -> Floats:  #
     mechanism on rows drawn from the prior, and averages those whose reports came out nearest.
     """
     seen = np.asarray(reports, dtype=np.float64)
-    if has_known_noise(perturbation) and not perturbation.plan_.law.resample:
+    if has_known_noise(perturbation) and not perturbation.plan_.mechanism.resample:
         return _from_law(perturbation, seen, prior)
     return _from_simulation(perturbation, seen, prior)
 

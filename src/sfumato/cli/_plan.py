@@ -1,4 +1,4 @@
-"""`sfumato bounds`: bounds of a file's columns, bought with privacy budget."""
+"""`sfumato bounds`: bounds of a file's columns, released with privacy budget."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sfumato._base.files import write_whole
 from sfumato._base.validation import check_epsilon, check_whole
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._planning import plan, sentences_of, table_of
-from sfumato._private_bounds.estimate import Bought, buy_bounds
+from sfumato._private_bounds.estimate import ReleasedBounds, release_bounds
 from sfumato.cli._app import passes, print_json
 from sfumato.cli._inputs import Reading, check_groups, check_output
 from sfumato.cli._inspect import check_rows
@@ -100,28 +100,28 @@ def run_private_bounds(request: Request, *, as_json: bool) -> None:
     layout = layout_of(file, groups=request.groups)
     if request.refuse:
         check_rows(layout)
-    survey = HistogramCurator(
+    curator = HistogramCurator(
         file, ledger=Ledger(epsilon), groups=request.groups, max_rows_per_group=most
     )
     with passes(f"reading {request.data.name}"):
-        bought = buy_bounds(survey, epsilon)
-    pairs = [list(pair) for pair in zip(bought.lower, bought.upper, strict=True)]
+        released = release_bounds(curator, epsilon)
+    pairs = [list(pair) for pair in zip(released.lower, released.upper, strict=True)]
     found = dict(zip(_keys(layout), pairs, strict=True))
     if request.output is not None:
         write_whole(request.output, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     receipt = Receipt.of(
-        bought.account,
+        released.account,
         method="bounds",
-        neighbours=survey.neighbours,
-        notes=bought.notes,
-        source=survey.source,
+        neighbours=curator.neighbours,
+        notes=released.notes,
+        source=curator.source,
     )
     if as_json:
         print_json({"bounds": found, "receipt": receipt.to_dict()})
         return
     out = console()
     out.print(f"Private bounds of {request.data.name}")
-    _print_bounds(out, layout, bought)
+    _print_bounds(out, layout, released)
     print_receipt(out, receipt)
     if request.output is not None:
         out.print(f"Written to {request.output}, for --bounds-file", soft_wrap=True)
@@ -132,11 +132,11 @@ def _keys(layout: Layout) -> tuple[str, ...]:
     return layout.given_names or tuple(str(i) for i in layout.positions)
 
 
-def _print_bounds(out: Console, layout: Layout, bought: Bought) -> None:
+def _print_bounds(out: Console, layout: Layout, released: ReleasedBounds) -> None:
     table = Table()
     table.add_column("column", overflow="ellipsis", no_wrap=True)
     table.add_column("lower", justify="right")
     table.add_column("upper", justify="right")
-    for title, low, high in zip(layout.titles, bought.lower, bought.upper, strict=True):
+    for title, low, high in zip(layout.titles, released.lower, released.upper, strict=True):
         table.add_row(title, number(low, low, high), number(high, low, high))
     out.print(table)

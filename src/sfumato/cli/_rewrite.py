@@ -13,8 +13,6 @@ from typing import IO, Any, Literal, Protocol, cast
 
 import numpy as np
 
-from sfumato._accounting.receipt import LocalReceipt
-from sfumato._accounting.receipt import local_sentences_of as sentences_of
 from sfumato._base.files import appearing_as
 from sfumato._base.types import Floats
 from sfumato._core.local.randomizer import Randomizer
@@ -28,6 +26,7 @@ from sfumato.engines.formats._parquet import Parquet, ParquetOut
 from sfumato.engines.formats._records import readable
 from sfumato.engines.formats._table import Layout
 from sfumato.local._ndlaplace import NDLaplace, Truncation
+from sfumato.local._receipt import LocalReceipt
 from sfumato.local._transformer import LocalPlan
 
 _FORMATS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
@@ -239,7 +238,7 @@ def _plan(request: Request, layout: Layout) -> LocalPlan:
 
 
 def _perturb(request: Request, layout: Layout, plan: LocalPlan) -> Carried:
-    door = Randomizer(
+    randomizer = Randomizer(
         plan.lattice.box,
         units=plan.lattice.units,
         missing="keep" if request.nan == "keep" else "center",
@@ -252,7 +251,7 @@ def _perturb(request: Request, layout: Layout, plan: LocalPlan) -> Carried:
             layout,
             place,
             request.output.name,
-            lambda rows: door.perturb(rows, plan.law, clamp=plan.clamp),
+            lambda rows: randomizer.perturb(rows, plan.mechanism, clamp=plan.clamp),
             drop=request.nan == "drop",
             on_rows=on_rows,
         )
@@ -280,8 +279,8 @@ def _columns(layout: Layout) -> dict[str, list[str]]:
 
 def _print(request: Request, layout: Layout, carried: Carried, receipt: LocalReceipt) -> None:
     out = console()
-    out.print(f"Reports of {request.data.name}, by {receipt.mechanism}")
-    for sentence in sentences_of(receipt):
+    out.print(f"Reports of {request.data.name}, by {receipt.method}")
+    for sentence in receipt.sentences():
         out.print(sentence)
     left_out = _columns(layout)["left_out"]
     if left_out:

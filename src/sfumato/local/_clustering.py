@@ -1,11 +1,13 @@
-"""LocalClustering: rows are perturbed one by one, then any clusterer works on the reports."""
+"""LocalClustering: any clusterer, on reports of rows that were perturbed one by one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self, TypeVar
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances
@@ -15,21 +17,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sfumato._accounting.guarantee import Guarantee
-from sfumato._accounting.receipt import LocalReceipt
 from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_whole
-from sfumato._core.local.ndlaplace import NDLaplaceLaw
+from sfumato._core.local.ndlaplace import LatticeNDLaplace
 from sfumato._lattice.box import Box
+from sfumato.local._receipt import LocalReceipt
 
 _STEPS = 50
 _CLOSE = 0.1
-# Where reports scatter around their centres much more than the noise explains, clusters are wide,
-# and a cluster is no longer one place.
+# A variance around the centres above this many times that of the noise means wide clusters.
 _WIDE = 1.3
 
 
 def noise_widths(perturbation: Any) -> Floats:  # noqa: ANN401
-    """Return w such that reports have density ∝ exp(−‖(z − x) / w‖), one value per column.
+    """Return w, (d,) in the user's units, such that reports have density ∝ exp(−‖(z − x) / w‖).
 
     Only the noise of nD-Laplace is known in this form; any other mechanism is refused.
     """
@@ -39,7 +40,7 @@ def noise_widths(perturbation: Any) -> Floats:  # noqa: ANN401
             "row: a fitted NDLaplace would work"
         )
     plan = perturbation.plan_
-    widths: Floats = plan.lattice.steps * float(plan.law.scale)
+    widths: Floats = plan.lattice.steps * float(plan.mechanism.scale)
     return widths
 
 
@@ -47,16 +48,16 @@ def has_known_noise(perturbation: Any) -> bool:  # noqa: ANN401
     """Whether reports are rows plus nD-Laplace noise, remapped onto no other points."""
     plan = getattr(perturbation, "plan_", None)
     remapped = getattr(perturbation, "remap", None) is not None
-    return isinstance(getattr(plan, "law", None), NDLaplaceLaw) and not remapped
+    return isinstance(getattr(plan, "mechanism", None), LatticeNDLaplace) and not remapped
 
 
 def without_noise(reports: Floats, centers: Floats, widths: Floats) -> Floats:
-    """Move k-means centres of reports to where rows would have to be to make such reports.
+    """Estimate centres of the rows from the k-means centres of their reports, by EM.
 
-    The rows of a cluster are taken to be at one place: then reports are a mixture of nD-Laplace
-    noise around k places, whose likelihood is climbed from the centres of k-means by expectation
-    and maximisation (the latter a step towards the weighted geometric median). Clusters much wider
-    than the noise are no places, and their centres are returned as they are.
+    reports: (n, d), centers: (k, d), widths: (d,), all in the user's units. All rows of a cluster
+    are modelled as one point: reports are then a mixture of nD-Laplace noise around k points, and
+    the maximisation is a step towards the weighted geometric median. Where clusters are much wider
+    than the noise the model is wrong, and the centres are returned as they are.
     """
     points, places = reports / widths, centers / widths
     squared = euclidean_distances(points, places, squared=True)
@@ -68,7 +69,7 @@ def without_noise(reports: Floats, centers: Floats, widths: Floats) -> Floats:
     shares = np.full(len(places), 1 / len(places))
     for _ in range(_STEPS):
         distances = euclidean_distances(points, places)
-        parts = _posterior(np.log(np.maximum(shares, 1e-300)) - distances)
+        parts = softmax(np.log(np.maximum(shares, 1e-300)) - distances, axis=1)
         shares = parts.mean(axis=0)
         weights = parts / np.maximum(distances, _CLOSE)
         sums = np.maximum(weights.sum(axis=0), 1e-300)[:, None]
@@ -80,20 +81,20 @@ def without_noise(reports: Floats, centers: Floats, widths: Floats) -> Floats:
 def sampled(
     kept: Floats, batch: Floats, seen: int, size: int, *, rng: np.random.Generator
 ) -> Floats:
-    """An even sample of `size` of all that was seen: Vitter 1985, algorithm R, batch by batch."""
+    """A uniform sample of `size` of all reports, (m, d) each: Vitter 1985, algorithm R."""
     if len(kept) > size:
         kept = kept[rng.choice(len(kept), size, replace=False)]
-    room = max(0, size - len(kept))
-    pool, rest = np.concatenate([kept, batch[:room]]), batch[room:]
-    places = rng.integers(0, seen + min(room, len(batch)) + 1 + np.arange(len(rest)))
+    free = max(0, size - len(kept))
+    pool, rest = np.concatenate([kept, batch[:free]]), batch[free:]
+    places = rng.integers(0, seen + min(free, len(batch)) + 1 + np.arange(len(rest)))
     chosen = places < size
-    # Of two reports for one place the later one stays, as if they had come one by one.
+    # Of two reports for one slot the later one stays, as if they had come one by one.
     pool[places[chosen]] = rest[chosen]
     return pool
 
 
 def move(kmeans: KMeans, points: Floats, centers: Floats) -> None:
-    """Give a fitted k-means other centres."""
+    """Give a k-means, fitted to points (n, d), other centres, (k, d)."""
     squared = euclidean_distances(points, centers, squared=True)
     kmeans.cluster_centers_ = centers
     kmeans.labels_ = squared.argmin(axis=1).astype(np.int32)
@@ -101,15 +102,9 @@ def move(kmeans: KMeans, points: Floats, centers: Floats) -> None:
 
 
 def centered(rows: Floats, bounds: Any) -> Floats:  # noqa: ANN401
-    """Put cells that are not finite numbers at the centre of their column."""
+    """Put cells of rows, (n, d), that are not finite numbers at the centre of their column."""
     middle = Box.of(bounds, rows.shape[1]).middle
     return np.where(np.isfinite(rows), rows, middle)
-
-
-def _posterior(logs: Floats) -> Floats:
-    parts = np.exp(logs - logs.max(axis=1, keepdims=True))
-    posterior: Floats = parts / parts.sum(axis=1, keepdims=True)
-    return posterior
 
 
 DONE = "done"
@@ -124,6 +119,7 @@ def _clusterer_has(name: str) -> Callable[[Verb], Verb]:
     return available_if(check)  # type: ignore[no-any-return]
 
 
+@dataclass(eq=False, repr=False)
 class LocalClustering(ClusterMixin, BaseEstimator):
     """Cluster what a local mechanism reports about each row.
 
@@ -168,38 +164,19 @@ class LocalClustering(ClusterMixin, BaseEstimator):
 
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,  # noqa: ANN401
-        *,
-        perturbation: Any = None,  # noqa: ANN401
-        scale: bool = False,
-        denoise: bool = False,
-        reservoir: int = 10_000,
-        random_state: Any = None,  # noqa: ANN401
-    ) -> None:
-        self.estimator = estimator
-        self.perturbation = perturbation
-        self.scale = scale
-        self.denoise = denoise
-        self.reservoir = reservoir
-        self.random_state = random_state
+    estimator: Any = None
+    _: KW_ONLY
+    perturbation: Any = None
+    scale: bool = False
+    denoise: bool = False
+    reservoir: int = 10_000
+    random_state: Any = None
 
     def fit(self, X: Any, y: None = None) -> Self:  # noqa: ANN401
         """Perturb each row with new noise, then cluster the reports.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or data frame
-            The rows, or with `perturbation="done"` their reports.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : LocalClustering
-            The fitted model.
-
+        X: array-like of shape (n_samples, n_features) or data frame, the rows, or with
+        `perturbation="done"` their reports. y: ignored. Returns the fitted model.
         """
         self._start()
         self.reports_ = self._reports_of(X, reset=True)
@@ -210,8 +187,8 @@ class LocalClustering(ClusterMixin, BaseEstimator):
         """Take one more batch, as a server does that collects from many clients.
 
         A clusterer with `partial_fit` (MiniBatchKMeans) learns from the batch alone, and
-        `reports_` is the last batch. For any other, or with `scale` or `denoise`, an even sample of
-        all reports so far is kept in a reservoir and clustered again.
+        `reports_` is the last batch. For any other, or with `scale` or `denoise`, a uniform sample
+        of all reports so far is kept in a reservoir and clustered again.
         """
         first = not hasattr(self, "estimator_")
         if first:

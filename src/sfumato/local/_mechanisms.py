@@ -3,114 +3,83 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
-from sfumato._accounting.receipt import LocalReceipt
 from sfumato._base.validation import check_epsilon, check_positive, check_whole
 from sfumato._core.local.lattice import LocalLattice
-from sfumato._core.local.ldp import DuchiLaw, LaplaceLaw, PieceLaw, StaircaseLaw
-from sfumato._core.local.ndlaplace import LocalLaw
+from sfumato._core.local.ldp import (
+    LatticeColumns,
+    LatticeDuchi,
+    LatticeLaplace,
+    LatticeLDP,
+    LatticeStaircase,
+)
 from sfumato._lattice.box import REACH, Box
-from sfumato.local._transformer import KEPT, LocalPlan, LocalTransformer, MissingPolicy
+from sfumato.local._transformer import LocalPlan, LocalTransformer, MissingPolicy
 
 Cut = Literal["none", "clamp"]
 
 
-class RowLaw(LocalLaw, Protocol):
-    """A law whose reports have a known spread and mean, in lattice steps."""
-
-    def variance(self, value: int) -> float:
-        """Return the variance of the reports of a column's value."""
-
-    @property
-    def shrinks(self) -> float:
-        """The mean of the reports over the value: 1 if they are right on average."""
-
-
+@dataclass(eq=False, repr=False)
 class LocalMechanism(LocalTransformer):
-    """What the mechanisms with ε between any two rows have in common.
+    """What the mechanisms with ε between any two rows have in common: parameters and attributes.
 
     Parameters
     ----------
     epsilon : float, default=1.0
         ε of a whole row: any two rows look alike within a factor e^ε. Each mechanism says how it
         divides it among the columns.
-    bounds : pair (lower, upper)
-        Public bounds, scalars or one value per column. Required, and never read from the data:
-        what lies outside is clipped.
     truncation : {"none", "clamp"}, default="none"
         Reports may lie outside the bounds; "clamp" moves them to the nearest point inside. That
-        costs no privacy, but the mean of many reports is then off.
-    nan : {"center", "keep"}, default="center"
-        Cells that are not finite numbers go to the centre of their column; or they stay missing,
-        which tells everyone that they are.
+        costs no privacy, but the mean of many reports is then biased.
+    bounds, nan
+        As in `NDLaplace`.
 
     Attributes
     ----------
-    guarantee_ : Guarantee
-        A local guarantee: it never adds to the ε of a private fit.
-    receipt_ : LocalReceipt
-        What is done to each row, and the guarantee in words.
+    guarantee_, receipt_ : Guarantee, LocalReceipt
+        A local guarantee, which never adds to the ε of a private fit, and what is done to each row.
 
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        bounds: Any = None,  # noqa: ANN401
-        truncation: Cut = "none",
-        nan: MissingPolicy = "center",
-    ) -> None:
-        self.epsilon = epsilon
-        self.bounds = bounds
-        self.truncation = truncation
-        self.nan = nan
+    epsilon: float = 1.0
+    _: KW_ONLY
+    bounds: Any = None
+    truncation: Cut = "none"
+    nan: MissingPolicy = "center"
 
     def plan(self, box: Box) -> LocalPlan:
         """Make a plan from public settings; all that can be refused is refused here."""
         epsilon = check_epsilon(self.epsilon)
         if self.truncation not in get_args(Cut):
             raise ValueError(f"truncation must be 'none' or 'clamp', got {self.truncation!r}")
-        lattice = LocalLattice(box, "box")
-        law = self.law(epsilon, box.n_features)
-        law.check(lattice)
-        receipt = LocalReceipt(
-            mechanism=type(self).__name__,
-            guarantee=law.guarantee,
-            law=law.words,
+        mechanism = self._mechanism(epsilon, box.n_features)
+        return self._planned(
+            mechanism,
+            LocalLattice(box, "box"),
             between_any_two=float(epsilon),
-            slack=law.slack(lattice),
-            notes=self._notes(law),
+            notes=(_mean(mechanism), _spread(mechanism)),
         )
-        return LocalPlan(law, lattice, self.truncation == "clamp", receipt)
 
-    def law(self, epsilon: Fraction, columns: int) -> RowLaw:
-        """Return how a row becomes its report."""
-        raise TypeError(f"{type(self).__name__} is no mechanism: it has no law")
-
-    def _notes(self, law: RowLaw) -> tuple[str, ...]:
-        clamped = self.truncation == "clamp"
-        told = "reports may lie outside the bounds"
-        if clamped:
-            told = "reports outside the bounds are moved to the nearest point inside"
-        before = ", before that" if clamped else ""
-        kept = [KEPT] if self.nan == "keep" else []
-        return (told, _mean(law) + before, _spread(law) + before, *kept)
+    @abstractmethod
+    def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeLDP:
+        """Return how a row of so many columns becomes its report."""
 
 
-def _mean(law: RowLaw) -> str:
-    if law.shrinks == 1:
+def _mean(mechanism: LatticeLDP) -> str:
+    if mechanism.shrinks == 1:
         return "the mean of a row's reports is the row, as rounded to the lattice"
     return (
-        f"the mean of a row's reports lies {law.shrinks:.4g} of the way from the middle of the "
-        "bounds to the row"
+        f"the mean of a row's reports lies {mechanism.shrinks:.4g} of the way from the middle of "
+        "the bounds to the row"
     )
 
 
-def _spread(law: RowLaw) -> str:
-    middle, edge = (math.sqrt(law.variance(value)) / REACH for value in (0, REACH))
+def _spread(mechanism: LatticeLDP) -> str:
+    middle, edge = (math.sqrt(mechanism.variance(value)) / REACH for value in (0, REACH))
     told = f"one deviation of a column's report is {middle:.4g} half-widths of the column"
     if math.isclose(middle, edge):
         return told
@@ -118,16 +87,13 @@ def _spread(law: RowLaw) -> str:
 
 
 class LaplaceMechanism(LocalMechanism):
-    """Laplace noise on every column, with ε/d for each of d columns.
+    """Laplace noise on every column, with ε/d for each of d columns."""
 
-    Parameters and attributes: those of `LocalMechanism`.
-    """
-
-    def law(self, epsilon: Fraction, columns: int) -> LaplaceLaw:
-        """Return how a row becomes its report."""
-        return LaplaceLaw(epsilon, columns)
+    def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeLaplace:
+        return LatticeLaplace(epsilon, columns)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Staircase(LocalMechanism):
     """Staircase noise on every column, with ε/d for each of d columns (Geng and Viswanath).
 
@@ -141,24 +107,14 @@ class Staircase(LocalMechanism):
         1/(1 + e^(ε/2d)), which makes the mean size of the noise least.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        bounds: Any = None,  # noqa: ANN401
-        gamma: float | None = None,
-        truncation: Cut = "none",
-        nan: MissingPolicy = "center",
-    ) -> None:
-        super().__init__(epsilon, bounds=bounds, truncation=truncation, nan=nan)
-        self.gamma = gamma
+    gamma: float | None = None
 
-    def law(self, epsilon: Fraction, columns: int) -> StaircaseLaw:
-        """Return how a row becomes its report."""
+    def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeStaircase:
         gamma = None if self.gamma is None else check_positive(self.gamma, "gamma")
-        return StaircaseLaw.of(epsilon, columns, gamma)
+        return LatticeStaircase.of(epsilon, columns, gamma)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Piecewise(LocalMechanism):
     """The Piecewise Mechanism (Wang et al. 2019): a window round the value, or anywhere.
 
@@ -172,21 +128,10 @@ class Piecewise(LocalMechanism):
         which makes the largest variance least. d reports every column with ε/d.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        bounds: Any = None,  # noqa: ANN401
-        sampled: int | None = None,
-        truncation: Cut = "none",
-        nan: MissingPolicy = "center",
-    ) -> None:
-        super().__init__(epsilon, bounds=bounds, truncation=truncation, nan=nan)
-        self.sampled = sampled
+    sampled: int | None = None
 
-    def law(self, epsilon: Fraction, columns: int) -> PieceLaw:
-        """Return how a row becomes its report."""
-        return PieceLaw.piecewise(epsilon, columns, self._columns(columns))
+    def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
+        return LatticeColumns.piecewise(epsilon, columns, self._columns(columns))
 
     def _columns(self, columns: int) -> int | None:
         if self.sampled is None:
@@ -198,7 +143,7 @@ class Piecewise(LocalMechanism):
 
 
 class HybridMechanism(Piecewise):
-    """The Hybrid Mechanism (Wang et al. 2019): Piecewise or, by a coin, Duchi's two points.
+    """The Hybrid Mechanism (Wang et al. 2019): Piecewise or, at random, Duchi's two points.
 
     In one column its largest variance is never above that of either. Columns are drawn as in
     `Piecewise`.
@@ -206,43 +151,32 @@ class HybridMechanism(Piecewise):
     Parameters and attributes: those of `Piecewise`.
     """
 
-    def law(self, epsilon: Fraction, columns: int) -> PieceLaw:
-        """Return how a row becomes its report."""
-        return PieceLaw.hybrid(epsilon, columns, self._columns(columns))
+    def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
+        return LatticeColumns.hybrid(epsilon, columns, self._columns(columns))
 
 
 class Harmony(LocalMechanism):
     """Harmony (Nguyên et al. 2016): one column of each row, drawn at random, with all of ε.
 
     It is reported as one of two points and stretched by d, the others at their middle.
-
-    Parameters and attributes: those of `LocalMechanism`.
     """
 
-    def law(self, epsilon: Fraction, columns: int) -> PieceLaw:
-        """Return how a row becomes its report."""
-        return PieceLaw.harmony(epsilon, columns)
+    def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
+        return LatticeColumns.harmony(epsilon, columns)
 
 
 class Duchi(LocalMechanism):
-    """Duchi, Jordan and Wainwright (2018): a corner of a cube, all columns at once with ε.
+    """Duchi, Jordan and Wainwright (2018): a corner of a cube, all columns at once with ε."""
 
-    Parameters and attributes: those of `LocalMechanism`.
-    """
-
-    def law(self, epsilon: Fraction, columns: int) -> DuchiLaw:
-        """Return how a row becomes its report."""
-        return DuchiLaw.of(epsilon, columns)
+    def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeDuchi:
+        return LatticeDuchi.of(epsilon, columns)
 
 
 class SquareWave(LocalMechanism):
     """Square Wave (Li et al. 2020) on every column, with ε/d for each of d columns.
 
-    Reports stay near the bounds, and pull towards the middle: the receipt says by how much.
-
-    Parameters and attributes: those of `LocalMechanism`.
+    Reports stay near the bounds and are biased towards the middle: the receipt says by how much.
     """
 
-    def law(self, epsilon: Fraction, columns: int) -> PieceLaw:
-        """Return how a row becomes its report."""
-        return PieceLaw.square_wave(epsilon, columns)
+    def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
+        return LatticeColumns.square_wave(epsilon, columns)

@@ -1,27 +1,27 @@
-"""Planar Laplace: nD-Laplace for points of the plane, with a remap onto admissible points."""
+"""nD-Laplace and, for points of the plane, planar Laplace with a remap onto admissible points."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
+from sklearn.utils import check_array
 
-from sfumato._accounting.receipt import LocalReceipt
 from sfumato._base.types import Floats
 from sfumato._base.validation import check_epsilon, check_positive, check_whole
 from sfumato._core.local.lattice import LocalLattice, Units
-from sfumato._core.local.ndlaplace import NDLaplaceLaw
+from sfumato._core.local.ndlaplace import LatticeNDLaplace
 from sfumato._lattice.box import Box
-from sfumato.local._transformer import KEPT, LocalPlan, LocalTransformer, MissingPolicy
+from sfumato.local._transformer import LocalPlan, LocalTransformer, MissingPolicy
 
 Truncation = Literal["clamp", "resample", "none"]
 
 
+@dataclass(eq=False, repr=False)
 class NDLaplace(LocalTransformer):
     """Perturb each row with density ∝ exp(−ε·‖z − x‖), in any dimension.
 
@@ -48,10 +48,9 @@ class NDLaplace(LocalTransformer):
 
     Attributes
     ----------
-    guarantee_ : Guarantee
-        A metric guarantee: it never adds to the ε of a private fit.
-    receipt_ : LocalReceipt
-        What is done to each row, and the guarantee in words.
+    guarantee_, receipt_ : Guarantee, LocalReceipt
+        A metric guarantee, which never adds to the ε of a private fit, and what is done to each
+        row.
 
     Examples
     --------
@@ -63,24 +62,14 @@ class NDLaplace(LocalTransformer):
 
     """
 
-    def __init__(
-        self,
-        epsilon: float | None = None,
-        *,
-        level: float | None = None,
-        radius: float | None = None,
-        bounds: Any = None,  # noqa: ANN401
-        truncation: Truncation = "clamp",
-        units: Units = "data",
-        nan: MissingPolicy = "center",
-    ) -> None:
-        self.epsilon = epsilon
-        self.level = level
-        self.radius = radius
-        self.bounds = bounds
-        self.truncation = truncation
-        self.units = units
-        self.nan = nan
+    epsilon: float | None = None
+    _: KW_ONLY
+    level: float | None = None
+    radius: float | None = None
+    bounds: Any = None
+    truncation: Truncation = "clamp"
+    units: Units = "data"
+    nan: MissingPolicy = "center"
 
     def plan(self, box: Box) -> LocalPlan:
         """Make a plan from public settings; all that can be refused is refused here."""
@@ -89,31 +78,14 @@ class NDLaplace(LocalTransformer):
             raise ValueError(
                 f"truncation must be 'clamp', 'resample' or 'none', got {self.truncation!r}"
             )
-        lattice = LocalLattice(box, self.units)
-        law = NDLaplaceLaw(lattice, epsilon, resample=self.truncation == "resample")
-        law.check(lattice)
-        receipt = LocalReceipt(
-            mechanism=type(self).__name__,
-            guarantee=law.guarantee,
-            law=law.words,
-            between_any_two=float(epsilon) * lattice.diameter,
-            slack=law.slack(lattice),
-            notes=self._notes(epsilon, lattice),
-        )
-        return LocalPlan(law, lattice, self.truncation != "none", receipt)
-
-    def _notes(self, epsilon: Fraction, lattice: LocalLattice) -> tuple[str, ...]:
-        halved = self.truncation == "resample"
+        lattice, halved = LocalLattice(box, self.units), self.truncation == "resample"
         far = mean_displacement(float(epsilon) / (2 if halved else 1), lattice.n_features)
-        told = {
-            "clamp": "reports outside the bounds are moved to the nearest point inside",
-            "resample": "reports are drawn with ε/2 until one is inside the bounds: what is cut "
-            "off depends on the row, and costs the other half",
-            "none": "reports may lie outside the bounds",
-        }[self.truncation]
-        moved = f"a report lies {far:.4g} from its row on average, {lattice.unit_name}"
-        before = "" if self.truncation == "none" else ", before that"
-        return (told, moved + before, *([KEPT] if self.nan == "keep" else []))
+        return self._planned(
+            LatticeNDLaplace(lattice, epsilon, resample=halved),
+            lattice,
+            between_any_two=float(epsilon) * lattice.diameter,
+            notes=(f"a report lies {far:.4g} from its row on average, {lattice.unit_name}",),
+        )
 
 
 def mean_displacement(epsilon: float, d: int) -> float:
@@ -147,7 +119,7 @@ def _columns(bounds: Any) -> int:  # noqa: ANN401
 
 
 def epsilon_of(epsilon: Any, level: Any, radius: Any) -> Fraction:  # noqa: ANN401
-    """Read ε per unit of distance: given as it is, or as level / radius."""
+    """Return ε per unit of distance: given, or level / radius."""
     if (level is None) != (radius is None) or (epsilon is None) == (level is None):
         given = {"epsilon": epsilon, "level": level, "radius": radius}
         told = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
@@ -166,6 +138,7 @@ MAX_PRIOR = 4096
 _BLOCK = 2**22
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PlanarLaplace(NDLaplace):
     """Perturb points of the plane with density ∝ exp(−ε·‖z − x‖) (Andrés et al. 2013).
 
@@ -186,30 +159,8 @@ class PlanarLaplace(NDLaplace):
 
     """
 
-    def __init__(
-        self,
-        epsilon: float | None = None,
-        *,
-        level: float | None = None,
-        radius: float | None = None,
-        bounds: Any = None,  # noqa: ANN401
-        truncation: Truncation = "clamp",
-        units: Units = "data",
-        nan: MissingPolicy = "center",
-        remap: Any = None,  # noqa: ANN401
-        prior: Any = None,  # noqa: ANN401
-    ) -> None:
-        super().__init__(
-            epsilon,
-            level=level,
-            radius=radius,
-            bounds=bounds,
-            truncation=truncation,
-            units=units,
-            nan=nan,
-        )
-        self.remap = remap
-        self.prior = prior
+    remap: Any = None
+    prior: Any = None
 
     def plan(self, box: Box) -> LocalPlan:
         """Make a plan from public settings; all that can be refused is refused here."""
@@ -246,8 +197,8 @@ class PlanarLaplace(NDLaplace):
                 "remap moves every report to an admissible point: it needs truncation='clamp' or "
                 f"'none' and nan='center', got {self.truncation!r} and {self.nan!r}"
             )
-        points = _table(self.remap, "remap")
-        prior = None if self.prior is None else _weights(self.prior, len(points))
+        points = _check_points(self.remap)
+        prior = None if self.prior is None else _check_prior(self.prior, len(points))
         unit = lattice.steps / float(lattice.step)
         epsilon = epsilon_of(self.epsilon, self.level, self.radius)
         return Remap(points, prior, unit, float(epsilon))
@@ -255,7 +206,11 @@ class PlanarLaplace(NDLaplace):
 
 @dataclass(frozen=True, eq=False)
 class Remap:
-    """Moves reports onto admissible points; it looks at public settings and at reports only."""
+    """Moves reports onto admissible points: post-processing, which reads no row.
+
+    points: (m, 2), the user's units; prior: (m,), weights; unit: (2,), the user's units in one unit
+    of the guarantee's distance.
+    """
 
     points: Floats
     prior: Floats | None
@@ -273,69 +228,42 @@ class Remap:
         )
 
     def __call__(self, reports: Floats) -> Floats:
-        """Return the admissible point of each report."""
-        moved = np.empty_like(reports)
-        step = max(1, _BLOCK // len(self.points))
-        for start in range(0, len(reports), step):
+        """Return the admissible point of each report. reports: (n, 2), the user's units."""
+        places, seen = self.points / self.unit, reports / self.unit
+        if self.prior is None:
+            nearest: Floats = self.points[KDTree(places).query(seen)[1]]
+            return nearest
+        moved, apart = np.empty_like(reports), cdist(places, places)
+        with np.errstate(divide="ignore"):
+            prior = np.log(self.prior)
+        step = max(1, _BLOCK // len(places))
+        for start in range(0, len(seen), step):
             block = slice(start, start + step)
-            moved[block] = self.points[self._chosen(reports[block] / self.unit)]
+            logs = prior - self.epsilon * cdist(seen[block], places)
+            belief = np.exp(logs - logs.max(axis=1, keepdims=True))
+            moved[block] = self.points[(belief @ apart).argmin(axis=1)]
         return moved
 
-    @cached_property
-    def _scaled(self) -> Floats:
-        return self.points / self.unit
 
-    @cached_property
-    def _tree(self) -> KDTree:
-        return KDTree(self._scaled)
-
-    @cached_property
-    def _apart(self) -> Floats:
-        apart: Floats = cdist(self._scaled, self._scaled)
-        return apart
-
-    def _chosen(self, reports: Floats) -> Any:  # noqa: ANN401
-        if self.prior is None:
-            return self._tree.query(reports)[1]
-        with np.errstate(divide="ignore"):
-            belief = np.log(self.prior) - self.epsilon * cdist(reports, self._scaled)
-        belief = np.exp(belief - belief.max(axis=1, keepdims=True))
-        return (belief @ self._apart).argmin(axis=1)
-
-
-def _table(points: Any, name: str) -> Floats:  # noqa: ANN401
-    try:
-        table = np.asarray(points, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numbers, two for each admissible point") from None
-    if (
-        table.ndim != 2
-        or table.shape[1:] != (2,)
-        or len(table) == 0
-        or not np.isfinite(table).all()
-    ):
+def _check_points(values: Any) -> Floats:  # noqa: ANN401
+    points: Floats = check_array(values, dtype=np.float64, input_name="remap")
+    if points.shape[1] != 2:
         raise ValueError(
-            f"{name} must hold two finite numbers for each of at least one admissible point, "
-            f"got shape {table.shape}"
+            f"remap must hold two numbers for each admissible point, got shape {points.shape}"
         )
-    return table
+    return points
 
 
-def _weights(prior: Any, count: int) -> Floats:  # noqa: ANN401
+def _check_prior(values: Any, count: int) -> Floats:  # noqa: ANN401
     if count > MAX_PRIOR:
         raise ValueError(
             f"a prior is supported for up to {MAX_PRIOR} admissible points, got {count}; "
             "fewer points, or a remap without a prior, would work"
         )
-    try:
-        weights = np.asarray(prior, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("prior must be numbers, one for each admissible point") from None
-    if weights.shape != (count,) or not np.isfinite(weights).all() or not (weights >= 0).all():
+    prior: Floats = check_array(values, dtype=np.float64, ensure_2d=False, input_name="prior")
+    if prior.shape != (count,) or (prior < 0).any() or not prior.any():
         raise ValueError(
             f"prior must hold a weight of 0 or more for each of the {count} admissible points, "
-            f"got shape {weights.shape}"
+            f"not all of them 0, got shape {prior.shape}"
         )
-    if not weights.any():
-        raise ValueError("prior must have a positive weight, got zeros only")
-    return weights
+    return prior

@@ -89,11 +89,11 @@ def test_a_cancelled_account_buys_nothing():
 
 
 def test_a_cancelled_account_buys_no_bounds():
-    survey = HistogramCurator(ROWS, ledger=Ledger(F(1)))
-    account = survey.reserve("test", ONE)
-    survey.ledger.cancel(account)
+    curator = HistogramCurator(ROWS, ledger=Ledger(F(1)))
+    account = curator.reserve("test", ONE)
+    curator.ledger.cancel(account)
     with pytest.raises(ValueError, match="cancelled"):
-        survey.histogram(LogBins(2), share=account.rest("pure"))
+        curator.histogram(LogBins(2), share=account.rest("pure"))
 
 
 def test_an_account_that_was_charged_is_not_taken_back():

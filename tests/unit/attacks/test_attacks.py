@@ -9,6 +9,7 @@ from sklearn.datasets import make_blobs
 from sfumato import LocalClustering, NDLaplace, PrivateKMeans
 from sfumato.attacks import (
     Membership,
+    art_attack,
     clopper_pearson,
     estimates,
     forest_factory,
@@ -31,7 +32,7 @@ def leaking(rows):
     return KMeans(len(rows) // 2, n_init=1, random_state=0).fit(rows)
 
 
-class Coin:
+class RandomLabels:
     """A model whose labels have nothing to do with any row."""
 
     def __init__(self, rows):
@@ -41,7 +42,7 @@ class Coin:
         return self.rng.integers(0, 4, len(rows))
 
 
-class CoinDistances(Coin):
+class RandomDistances(RandomLabels):
     """The same with distances."""
 
     def transform(self, rows):
@@ -68,7 +69,7 @@ def test_membership_in_a_leaking_model_is_found(attack):
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("model", [Coin, CoinDistances])
+@pytest.mark.parametrize("model", [RandomLabels, RandomDistances])
 def test_nothing_is_found_in_random_answers(attack, model):
     found = attack(model, ROWS, n_models=4)
     low, high = found.interval(0.999)
@@ -218,7 +219,7 @@ def test_the_posterior_mean_is_that_of_the_law():
 
 
 def test_clamped_corners_are_integrated_over(even):
-    """The posterior mean from the law and by simulating the mechanism agree."""
+    """The posterior mean from the density and by simulating the mechanism agree."""
     prior = uniform_prior(BOUNDS, 2, size=2048)
     mechanism = NDLaplace(0.3, bounds=BOUNDS).fit(even)
     rng = np.random.default_rng(1)
@@ -261,9 +262,8 @@ def test_a_histogram_must_have_weight():
 
 def test_the_toolbox_agrees():
     pytest.importorskip("art")
-    from sfumato.attacks._art import art_attack
 
-    for model in (leaking, Coin):
+    for model in (leaking, RandomLabels):
         ours, theirs = (attack(model, ROWS, n_models=2) for attack in (shadow_attack, art_attack))
         assert ours.interval()[0] < theirs.interval()[1]
         assert theirs.interval()[0] < ours.interval()[1]

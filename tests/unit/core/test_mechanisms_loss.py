@@ -153,10 +153,10 @@ def test_a_wrong_rate_of_a_cover_is_refused(monkeypatch):
 
 def test_a_wrong_scale_of_bounds_is_refused(monkeypatch):
     monkeypatch.setattr(mechanisms.Laplace, "fitting", halved(mechanisms.Laplace))
-    survey = HistogramCurator(Unread(), ledger=curator().ledger)
-    account = survey.reserve("test", CAPS)
+    histograms = HistogramCurator(Unread(), ledger=curator().ledger)
+    account = histograms.reserve("test", CAPS)
     with pytest.raises(RuntimeError, match="nothing was charged"):
-        survey.histogram(LogBins(2), share=part(account, "pure"))
+        histograms.histogram(LogBins(2), share=part(account, "pure"))
     assert account.entries == ()
 
 

@@ -189,8 +189,8 @@ def replayed(rows, epsilon, key):
     from sfumato._lattice.box import Box
 
     mechanism = NDLaplace(epsilon, bounds=BOUNDS).fit(rows)
-    door = Randomizer(Box.of(BOUNDS, rows.shape[1]), units="data", noise=ReplayedNoise(key))
-    return door.perturb(rows, mechanism.plan_.law, clamp=True), noise_widths(mechanism)
+    randomizer = Randomizer(Box.of(BOUNDS, rows.shape[1]), units="data", noise=ReplayedNoise(key))
+    return randomizer.perturb(rows, mechanism.plan_.mechanism, clamp=True), noise_widths(mechanism)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])

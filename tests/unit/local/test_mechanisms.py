@@ -12,8 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from sfumato import mean_displacement
 from sfumato._core.local.lattice import LocalLattice
-from sfumato._core.local.ndlaplace import LOCAL_LAWS
-from sfumato._core.local.randomizer import Randomizer
+from sfumato._core.local.randomizer import LATTICE_MECHANISMS, Randomizer
 from sfumato._lattice.box import REACH, Box
 from sfumato.local import (
     Duchi,
@@ -89,7 +88,7 @@ def test_receipt_promises_epsilon_between_any_two_rows(make):
     assert str(receipt.guarantee.amount) == "3/10"
     assert receipt.between_any_two == pytest.approx(0.3)
     assert "Any two rows look alike within a factor exp(0.3)" in str(receipt)
-    assert "ε = " in receipt.law
+    assert "ε = " in receipt.mechanism
     assert 0 < receipt.slack < 1e-20
 
 
@@ -108,7 +107,7 @@ def test_receipt_promises_epsilon_between_any_two_rows(make):
     ids=lambda value: type(value).__name__,
 )
 def test_receipt_says_how_epsilon_is_divided(model, told):
-    assert told in model.fit(X).receipt_.law
+    assert told in model.fit(X).receipt_.mechanism
 
 
 def test_notes_tell_bias_spread_and_truncation():
@@ -165,18 +164,18 @@ def test_bad_parameters_of_single_mechanisms_are_refused():
         Staircase(bounds=(0, 1), gamma=0).fit(X)
     with pytest.raises(ValueError, match="gamma must be a number above 0, at most 1"):
         Staircase(bounds=(0, 1), gamma=1.5).fit(X)
-    with pytest.raises(TypeError, match="no law"):
+    with pytest.raises(TypeError, match="abstract"):
         LocalMechanism(bounds=(0, 1)).fit(X)
 
 
-def test_laws_refuse_other_lattices():
-    law = Duchi(bounds=(0, 1)).fit(X).plan_.law
-    assert type(law) in LOCAL_LAWS
+def test_mechanisms_refuse_other_lattices():
+    mechanism = Duchi(bounds=(0, 1)).fit(X).plan_.mechanism
+    assert type(mechanism) in LATTICE_MECHANISMS
     with pytest.raises(ValueError, match="made for 3 columns, the bounds have 2"):
-        Randomizer(Box.of((0, 1), 2)).perturb(X[:, :2], law)
+        Randomizer(Box.of((0, 1), 2)).perturb(X[:, :2], mechanism)
     uneven = Box.of(([0, 0, 0], [1, 2, 3]), 3)
     with pytest.raises(ValueError, match="units='box' is needed"):
-        Randomizer(uneven, units="data").perturb(X, law)
+        Randomizer(uneven, units="data").perturb(X, mechanism)
 
 
 @mechanisms
@@ -266,15 +265,15 @@ def test_remap_works_in_frames():
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"remap": [[0, 0, 0]]}, "two finite numbers"),
-        ({"remap": np.empty((0, 2))}, "two finite numbers"),
-        ({"remap": [[0, np.nan]]}, "two finite numbers"),
-        ({"remap": [["a", "b"]]}, "must be numbers"),
+        ({"remap": [[0, 0, 0]]}, "two numbers for each"),
+        ({"remap": np.empty((0, 2))}, "minimum of 1 is required"),
+        ({"remap": [[0, np.nan]]}, "remap contains NaN"),
+        ({"remap": [["a", "b"]]}, "could not convert"),
         ({"prior": [1.0]}, "pass them as remap"),
         ({"remap": POINTS, "prior": [1.0]}, "each of the 40 admissible points"),
         ({"remap": POINTS, "prior": -np.ones(40)}, "weight of 0 or more"),
-        ({"remap": POINTS, "prior": np.zeros(40)}, "zeros only"),
-        ({"remap": POINTS, "prior": ["a"] * 40}, "must be numbers"),
+        ({"remap": POINTS, "prior": np.zeros(40)}, "not all of them 0"),
+        ({"remap": POINTS, "prior": ["a"] * 40}, "could not convert"),
         ({"remap": np.zeros((MAX_PRIOR + 1, 2)), "prior": np.ones(MAX_PRIOR + 1)}, "up to 4096"),
         ({"remap": POINTS, "truncation": "resample"}, "'clamp' or 'none'"),
         ({"remap": POINTS, "nan": "keep"}, "nan='center'"),
@@ -313,6 +312,6 @@ def test_perturbation_area_is_drawn():
 
 
 def test_a_report_of_a_bound_reaches_the_lattice():
-    """A row at a bound snaps to REACH exactly, the end of every law."""
+    """A row at a bound snaps to REACH exactly, the end of every mechanism."""
     lattice = LocalLattice(Box.of((0, 1), 2), "box")
     assert lattice.to_lattice(np.array([[0.0, 1.0]])).tolist() == [[-REACH, REACH]]

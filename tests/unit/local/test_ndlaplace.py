@@ -23,7 +23,7 @@ import sfumato
 from sfumato import NDLaplace, local_epsilon, mean_displacement
 from sfumato._accounting.budget import Caps, Share
 from sfumato._accounting.guarantee import Guarantee
-from sfumato._accounting.receipt import LocalReceipt
+from sfumato.local._receipt import LocalReceipt
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(300, 2))
@@ -157,10 +157,10 @@ def test_the_factors_of_the_receipt_are_those_of_the_promise():
 def test_resampling_says_that_it_draws_with_half_of_epsilon():
     half = model(epsilon=8, truncation="resample").fit(X).receipt_
     assert half.guarantee == model(epsilon=8).fit(X).receipt_.guarantee
-    assert "exp(−4·distance)" in half.law
+    assert "exp(−4·distance)" in half.mechanism
     assert "ε/2" in str(half)
     assert "0.5 from its row" in str(half)
-    assert "exp(−8·distance)" in model(epsilon=8).fit(X).receipt_.law
+    assert "exp(−8·distance)" in model(epsilon=8).fit(X).receipt_.mechanism
 
 
 def test_metric_guarantees_never_become_budget():

@@ -17,7 +17,7 @@ from sfumato._accounting.budget import Caps, Ledger
 from sfumato._core.queries.histograms import MISSING, MOST_SLICES, EqualBins, LogBins
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._core.testing import NoNoise, ReplayedNoise
-from sfumato._private_bounds.estimate import DEFAULT, SLICE, buy_bounds
+from sfumato._private_bounds.estimate import DEFAULT, SLICE, release_bounds
 from sfumato.engines._memory import ArrayRows
 from sfumato.methods import DPLloyd
 
@@ -27,18 +27,18 @@ MAX = sys.float_info.max
 N = 20_000
 
 
-def bought(column, *, epsilon=ONE, seed=5, noise=None):
+def released(column, *, epsilon=ONE, seed=5, noise=None):
     """Bounds of one column under noise that can be replayed."""
     rows = np.asarray(column, dtype=np.float64)
     rows = rows.reshape(-1, 1) if rows.ndim == 1 else rows
-    survey = HistogramCurator(rows, ledger=Ledger(epsilon), noise=noise or ReplayedNoise(seed))
-    result = buy_bounds(survey, epsilon)
+    curator = HistogramCurator(rows, ledger=Ledger(epsilon), noise=noise or ReplayedNoise(seed))
+    result = release_bounds(curator, epsilon)
     Box(result.lower, result.upper)
     return result
 
 
 def pair(column, **settings):
-    result = bought(column, **settings)
+    result = released(column, **settings)
     return result.lower[0], result.upper[0]
 
 
@@ -104,9 +104,9 @@ def test_a_column_of_zeros_gets_the_default():
 
 @pytest.mark.parametrize("rows", [np.zeros((0, 2)), np.full((50, 2), np.nan), np.array([[5.0, 7]])])
 def test_where_nothing_stands_out_the_bounds_are_the_default(rows):
-    result = bought(rows, epsilon=F(1, 10), noise=NoNoise())
+    result = released(rows, epsilon=F(1, 10), noise=NoNoise())
     assert list(zip(result.lower, result.upper, strict=True)) == [DEFAULT] * 2
-    assert "nothing stood out in columns 0, 1 (from 0): bounds (-1, 1)" in result.notes
+    assert "no rows found in columns 0, 1 (from 0): bounds (-1, 1)" in result.notes
     assert [entry.query for entry in result.account.entries] == [
         "histograms of columns by half octaves"
     ] * 2, "charged and asked all the same"
@@ -121,7 +121,7 @@ def test_one_row_is_found_when_privacy_costs_nothing():
 def test_bounds_are_legal_whatever_the_noise(epsilon):
     wild = np.array([[MAX, -MAX, 1e-320, 0.0], [-MAX, 1.0, 2e-308, 5.0]] * 20)
     for seed in range(20):
-        result = bought(wild, epsilon=epsilon, seed=seed)
+        result = released(wild, epsilon=epsilon, seed=seed)
         for low, high in zip(result.lower, result.upper, strict=True):
             assert -MAX <= low < high <= MAX
 
@@ -130,11 +130,11 @@ def test_missing_cells_are_counted_nowhere_and_spoil_no_other_cell():
     column = COLUMNS["ages"][0].astype(float)
     clean = np.column_stack([column, -column])
     dirty = np.vstack([clean, [[np.nan, np.inf]] * 500])
-    ours, theirs = bought(dirty), bought(clean)
+    ours, theirs = released(dirty), released(clean)
     assert (ours.lower, ours.upper) == (theirs.lower, theirs.upper)
     half = clean.copy()
     half[::2, 0] = np.nan
-    low, high = bought(half).lower, bought(half).upper
+    low, high = released(half).lower, released(half).upper
     assert low[0] < 20
     assert 85 < high[0] < 110
     assert low[1] < -85
@@ -142,7 +142,7 @@ def test_missing_cells_are_counted_nowhere_and_spoil_no_other_cell():
 
 def test_mixed_columns_are_found_each_on_its_own_scale():
     table = np.column_stack([COLUMNS[name][0] for name in ("ages", "tiny", "huge", "coordinates")])
-    result = bought(table, epsilon=F(4))
+    result = released(table, epsilon=F(4))
     assert result.lower[0] == pytest.approx(17, abs=10)
     assert result.upper[1] == pytest.approx(2e-300, rel=0.2)
     assert result.lower[2] == pytest.approx(1e300, rel=0.2)
@@ -219,7 +219,7 @@ def test_slices_of_nothing_are_refused(lower, upper, bins):
 
 def test_a_binning_leaves_no_lattice_behind():
     rows = ArrayRows(np.ones((10, 1)))
-    buy_bounds(HistogramCurator(rows, ledger=Ledger(F(1))), F(1))
+    release_bounds(HistogramCurator(rows, ledger=Ledger(F(1))), F(1))
     assert rows._lattices == {}
 
 
@@ -263,7 +263,7 @@ def test_the_receipt_shows_both_parts_and_their_exact_sum(delta):
     ] * 3
     if not delta:
         assert receipt.spent("pure") == (total, 0)
-    assert f"bounds bought with ε {float(SLICE * F(7, 10)):.4g}" in receipt.notes
+    assert f"bounds estimated with ε {float(SLICE * F(7, 10)):.4g}" in receipt.notes
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "csv", "parquet", "npy"])
@@ -342,7 +342,7 @@ class Unread:
         {"method": DPLloyd(noise="gaussian")},
     ],
 )
-def test_what_can_be_refused_is_refused_before_the_bounds_are_bought(settings, monkeypatch):
+def test_what_can_be_refused_is_refused_before_the_bounds_are_released(settings, monkeypatch):
     monkeypatch.setattr("sfumato._private_kmeans.rows_of", lambda *_, **__: Unread())
     fitted = model().set_params(**settings)
     with pytest.raises((ValueError, TypeError)):

@@ -1,4 +1,4 @@
-"""The lattice of the local model: rows as integers whose distances mean what the user measures."""
+"""The lattice of the local model: rows as integers, with the user's distances between them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FEW = 1024
 
 
 class _Cells(NamedTuple):
-    """What is known of each cell of a block: one value per cell, or per column."""
+    """The geometry of each cell of a block, (n, d), or of each column, (d,)."""
 
     middle: Floats
     steps: Floats
@@ -32,8 +32,8 @@ class _Cells(NamedTuple):
     upper: Floats
 
 
-HAIR = 1 + Fraction(1, 2**30)
-"""What scales grow by to cover the roundings of float64 when a row is snapped."""
+ROUNDING = 1 + Fraction(1, 2**30)
+"""Factor of all scales, which covers the roundings of float64 when a row is snapped."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class LocalLattice:
         return "in half-widths of the columns"
 
     def to_lattice(self, rows: NDArray[Any]) -> Ints:
-        """Snap rows to the nearest lattice points inside the bounds.
+        """Snap rows, (n, d) in the user's units, to the nearest lattice points in the bounds.
 
         A cell that is not a finite number goes to the centre of its column.
         """
@@ -115,14 +115,14 @@ class LocalLattice:
         return scaled.astype(np.int64)
 
     def from_lattice(self, points: Ints, *, clamp: bool) -> Floats:
-        """Lattice points in the user's units; with `clamp`, moved to the nearest in the bounds."""
+        """Points, (n, d) lattice steps, in the user's units; moved into the bounds with `clamp`."""
         cells = self._cells(len(points))
         values = points.astype(np.float64)
         if clamp:
             np.clip(values, -cells.reach, cells.reach, out=values)
         values *= cells.steps
         values += cells.middle
-        # Again, for roundings of float64 may lead over a bound.
+        # Again: roundings of float64 may pass a bound.
         return np.clip(values, cells.lower, cells.upper, out=values) if clamp else values
 
     @property

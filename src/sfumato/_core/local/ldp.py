@@ -1,9 +1,10 @@
-"""Local mechanisms for whole rows: how epsilon is divided among the columns."""
+"""Mechanisms of local differential privacy for whole rows: how ε is divided among the columns."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
@@ -12,16 +13,22 @@ import numpy as np
 from sfumato._accounting.guarantee import ANY_TWO_ROWS, Guarantee
 from sfumato._base.types import Ints
 from sfumato._core.local.lattice import LocalLattice
-from sfumato._core.local.one_column import Mixture, Piece, TwoPoint, Window, check_column_epsilon
-from sfumato._core.sampling.additive import MAX_DIM, check_scale, geometric
+from sfumato._core.local.one_column import (
+    ColumnMechanism,
+    Mixture,
+    TwoPoint,
+    Window,
+    check_column_epsilon,
+)
+from sfumato._core.sampling.additive import MAX_DIM, check_scale, geometric, laplace
 from sfumato._core.sampling.bernoulli import (
     CHANCE_BITS,
     LARGEST,
-    coins,
+    bernoulli,
     divide_at_random,
     exp_below,
-    leaning_signs,
-    signs,
+    fair_signs,
+    majority_signs,
     subsets,
 )
 from sfumato._core.sampling.exact import arithmetic, as_real, uniform_below
@@ -34,23 +41,76 @@ PER_SAMPLED = Fraction(5, 2)
 """Epsilon for which Wang et al. (2019, Eq. 12) report one more column of a row."""
 
 
-def check_columns(lattice: LocalLattice, columns: int, reach: int) -> None:
-    """Refuse a lattice that a law for so many columns of this reach was not made for."""
-    if lattice.n_features != columns:
-        raise ValueError(
-            f"the law was made for {columns} columns, the bounds have {lattice.n_features}"
-        )
-    if columns > MAX_DIM:
-        raise ValueError(f"a local mechanism supports up to {MAX_DIM} columns, got {columns}")
-    if any(steps != reach for steps in lattice.reach.tolist()):
-        raise ValueError(
-            "a local mechanism measures each column by its own bounds: units='box' is needed"
-        )
+@dataclass(frozen=True)
+class LatticeLDP(ABC):
+    """A mechanism with `epsilon` between any two rows of `columns` values in -reach ... reach.
+
+    Guarantee: local, epsilon for the whole row; each mechanism says why.
+    """
+
+    epsilon: Fraction
+    columns: int
+    reach: int = field(default=REACH, kw_only=True)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Epsilon between any two rows."""
+        return Guarantee("local", self.epsilon, neighbours=ANY_TWO_ROWS)
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """The mechanism and how it divides epsilon, for the receipt."""
+
+    def check(self, lattice: LocalLattice) -> None:
+        """Refuse a lattice that the mechanism was not made for."""
+        if lattice.n_features != self.columns:
+            raise ValueError(
+                f"the mechanism was made for {self.columns} columns, "
+                f"the bounds have {lattice.n_features}"
+            )
+        if self.columns > MAX_DIM:
+            raise ValueError(
+                f"a local mechanism supports up to {MAX_DIM} columns, got {self.columns}"
+            )
+        if any(steps != self.reach for steps in lattice.reach.tolist()):
+            raise ValueError(
+                "a local mechanism measures each column by its own bounds: units='box' is needed"
+            )
+
+    def slack(self, lattice: LocalLattice) -> float:
+        """Proven statistical distance of the sampler to its distribution, for one block of rows."""
+        return self._slack(lattice.block_rows * lattice.n_features)
+
+    def _slack(self, cells: int) -> float:
+        return pieces_slack(cells)
+
+    def draw(self, noise: Noise, rows: Ints) -> Ints:
+        """Draw a report for each row. rows, reports: (n, columns), lattice steps."""
+        stream = noise.stream()
+        return rows.copy() if stream is None else self._draw(stream, rows)
+
+    @abstractmethod
+    def _draw(self, stream: Stream, rows: Ints) -> Ints:
+        """Draw a report for each row with these random bits."""
+
+    @property
+    def shrinks(self) -> float:
+        """Mean of the reports over the value: 1 where they are unbiased."""
+        return 1.0
+
+    @abstractmethod
+    def variance(self, value: int) -> float:
+        """Return the variance of the reports of a column's value, in squared lattice steps."""
+
+    def _every_column(self) -> str:
+        each = f"with ε = {float(self.epsilon / self.columns):.6g}"
+        return each if self.columns == 1 else f"every column {each}, which add up over a row"
 
 
 @dataclass(frozen=True)
-class PieceLaw:
-    """A piece for each column of a row, or for some columns of it that are drawn at random.
+class LatticeColumns(LatticeLDP):
+    """A mechanism for one column, on every column of a row or on a random sample of them.
 
     With `sampled` of the columns, each reported with epsilon / sampled, reports are stretched by
     columns / sampled and the other columns are reported at their middle, which keeps the mean
@@ -62,74 +122,52 @@ class PieceLaw:
     """
 
     name: str
-    epsilon: Fraction
-    columns: int
     sampled: int
-    piece: Piece
-    reach: int = REACH
+    column: ColumnMechanism
 
     @classmethod
-    def piecewise(cls, epsilon: Fraction, columns: int, sampled: int | None = None) -> PieceLaw:
+    def piecewise(
+        cls, epsilon: Fraction, columns: int, sampled: int | None = None
+    ) -> LatticeColumns:
         """Return the Piecewise Mechanism (Wang et al. 2019)."""
-        sampled = sampled_columns(epsilon, columns) if sampled is None else sampled
-        piece = Window.piecewise(epsilon / sampled)
-        return cls("Piecewise Mechanism", epsilon, columns, sampled, piece)
+        sampled = sampled or sampled_columns(epsilon, columns)
+        column = Window.piecewise(epsilon / sampled)
+        return cls(epsilon, columns, "Piecewise Mechanism", sampled, column)
 
     @classmethod
-    def hybrid(cls, epsilon: Fraction, columns: int, sampled: int | None = None) -> PieceLaw:
+    def hybrid(cls, epsilon: Fraction, columns: int, sampled: int | None = None) -> LatticeColumns:
         """Return the Hybrid Mechanism (Wang et al. 2019)."""
-        sampled = sampled_columns(epsilon, columns) if sampled is None else sampled
-        piece = Mixture.hybrid(epsilon / sampled)
-        return cls("Hybrid Mechanism", epsilon, columns, sampled, piece)
+        sampled = sampled or sampled_columns(epsilon, columns)
+        return cls(epsilon, columns, "Hybrid Mechanism", sampled, Mixture.hybrid(epsilon / sampled))
 
     @classmethod
-    def harmony(cls, epsilon: Fraction, columns: int) -> PieceLaw:
+    def harmony(cls, epsilon: Fraction, columns: int) -> LatticeColumns:
         """Return Harmony (Nguyên et al. 2016): one column, one of two reports."""
-        return cls("Harmony", epsilon, columns, 1, TwoPoint.of(epsilon))
+        return cls(epsilon, columns, "Harmony", 1, TwoPoint.of(epsilon))
 
     @classmethod
-    def square_wave(cls, epsilon: Fraction, columns: int) -> PieceLaw:
+    def square_wave(cls, epsilon: Fraction, columns: int) -> LatticeColumns:
         """Return Square Wave (Li et al. 2020) on every column."""
-        piece = Window.square_wave(epsilon / columns)
-        return cls("Square Wave", epsilon, columns, columns, piece)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Epsilon between any two rows."""
-        return Guarantee("local", self.epsilon, neighbours=ANY_TWO_ROWS)
+        column = Window.square_wave(epsilon / columns)
+        return cls(epsilon, columns, "Square Wave", columns, column)
 
     @property
     def words(self) -> str:
-        """The law and how it divides epsilon, for the receipt."""
-        each = f"ε = {float(self.epsilon / self.sampled):.6g}"
-        if self.columns == 1:
-            return f"{self.name} with {each}"
+        """The mechanism and how it divides epsilon, for the receipt."""
         if self.sampled == self.columns:
-            return f"{self.name}, every column with {each}, which add up over a row"
+            return f"{self.name}{',' * (self.columns > 1)} {self._every_column()}"
         return (
             f"{self.name}, {self.sampled} of {self.columns} columns, drawn at random for each row, "
-            f"with {each} each and stretched by {self.columns}/{self.sampled}; "
-            "the others at their middle"
+            f"with ε = {float(self.epsilon / self.sampled):.6g} each and stretched by "
+            f"{self.columns}/{self.sampled}; the others at their middle"
         )
 
-    def check(self, lattice: LocalLattice) -> None:
-        """Refuse a lattice that the law was not made for."""
-        check_columns(lattice, self.columns, self.reach)
-
-    def slack(self, lattice: LocalLattice) -> float:
-        """Proven distance of the sampler to its law, for one block of rows."""
-        return pieces_slack(lattice.block_rows * lattice.n_features)
-
-    def draw(self, noise: Noise, rows: Ints) -> Ints:
-        """Draw a report for each lattice row."""
-        stream = noise.stream()
-        if stream is None:
-            return rows.copy()
+    def _draw(self, stream: Stream, rows: Ints) -> Ints:
         if self.sampled == self.columns:
-            return self.piece.draw(stream, rows.ravel()).reshape(rows.shape)
+            return self.column.draw(stream, rows.ravel()).reshape(rows.shape)
         chosen = subsets(stream, len(rows), self.columns, self.sampled)
         values = np.take_along_axis(rows, chosen, axis=1)
-        drawn = self.piece.draw(stream, values.ravel()).reshape(values.shape)
+        drawn = self.column.draw(stream, values.ravel()).reshape(values.shape)
         stretch = Fraction(self.columns, self.sampled)
         drawn = divide_at_random(stream, drawn * stretch.numerator, stretch.denominator)
         reports = np.zeros_like(rows)
@@ -138,13 +176,13 @@ class PieceLaw:
 
     @property
     def shrinks(self) -> float:
-        """The mean of the reports over the value: 1 but for Square Wave."""
-        return float(self.piece.mean(self.reach) / self.reach)
+        """Mean of the reports over the value: 1 except for Square Wave."""
+        return float(self.column.mean(self.reach) / self.reach)
 
     def variance(self, value: int) -> float:
-        """Return the variance of a column's reports, but for 1/4 that rounding may add."""
+        """Return the variance of a column's reports, without 1/4 that rounding may add."""
         stretch = Fraction(self.columns, self.sampled)
-        return float(stretch * self.piece.square(value) - self.piece.mean(value) ** 2)
+        return float(stretch * self.column.square(value) - self.column.mean(value) ** 2)
 
 
 def sampled_columns(epsilon: Fraction, columns: int) -> int:
@@ -153,37 +191,33 @@ def sampled_columns(epsilon: Fraction, columns: int) -> int:
 
 
 @dataclass(frozen=True)
-class DuchiLaw:
+class LatticeDuchi(LatticeLDP):
     """Report a corner of a cube that leans towards the row (Duchi, Jordan and Wainwright 2018).
 
     The row is rounded at random to a corner v; the report is height times v with its signs
-    multiplied by s, where s is drawn, with chance `lean`, from the sign vectors in which +1 leads,
-    otherwise from all of them. The mean is the row, exactly.
+    multiplied by s, where s is drawn, with probability `lean`, from the sign vectors with more +1
+    than -1, otherwise from all of them. The mean is the row, exactly.
 
-    Guarantee: local, epsilon for the whole row. For any v a report has a chance of (1 - lean) /
-    2^d, plus lean / leading if it agrees with v in more than half of the columns; a row mixes
+    Guarantee: local, epsilon for the whole row. For any v a report has a probability of (1 - lean)
+    / 2^d, plus lean / leading if it agrees with v in more than half of the columns; a row mixes
     these over v. `of` takes the smallest height for which the ratio is at most e^epsilon. Reports
     that agree with v in exactly half of the columns count as not leading: the published sampler
     has them on both sides, which for even d has a ratio of e^epsilon + 1 (Nguyên et al. 2016).
     """
 
-    epsilon: Fraction
-    columns: int
     height: int
-    reach: int = REACH
 
     @classmethod
-    def of(cls, epsilon: Fraction, columns: int, reach: int = REACH) -> DuchiLaw:
-        """Return the law for an epsilon."""
+    def of(cls, epsilon: Fraction, columns: int, reach: int = REACH) -> LatticeDuchi:
+        """Return the mechanism for an epsilon."""
         check_column_epsilon(epsilon)
         odds = (exp_below(epsilon) - 1) * leading(columns) / (1 << columns)
-        return cls(
-            epsilon, columns, math.ceil(reach * (1 + odds) / (agreement(columns) * odds)), reach
-        )
+        height = math.ceil(reach * (1 + odds) / (agreement(columns) * odds))
+        return cls(epsilon, columns, height, reach=reach)
 
     @property
     def lean(self) -> Fraction:
-        """Chance that signs are drawn from those in which +1 leads."""
+        """Probability that signs are drawn from those with more +1 than -1."""
         return self.reach / (agreement(self.columns) * self.height)
 
     @property
@@ -192,43 +226,21 @@ class DuchiLaw:
         return 1 + self.lean / (1 - self.lean) * (1 << self.columns) / leading(self.columns)
 
     @property
-    def guarantee(self) -> Guarantee:
-        """Epsilon between any two rows."""
-        return Guarantee("local", self.epsilon, neighbours=ANY_TWO_ROWS)
-
-    @property
     def words(self) -> str:
-        """The law, for the receipt."""
+        """The mechanism, for the receipt."""
         return (
             f"Duchi et al., all {self.columns} columns at once with ε = {float(self.epsilon):.6g}"
         )
 
-    def check(self, lattice: LocalLattice) -> None:
-        """Refuse a lattice that the law was not made for."""
-        check_columns(lattice, self.columns, self.reach)
-
-    def slack(self, lattice: LocalLattice) -> float:
-        """Proven distance of the sampler to its law, for one block of rows."""
-        return pieces_slack(lattice.block_rows * lattice.n_features)
-
-    def draw(self, noise: Noise, rows: Ints) -> Ints:
-        """Draw a report for each lattice row."""
-        stream = noise.stream()
-        if stream is None:
-            return rows.copy()
+    def _draw(self, stream: Stream, rows: Ints) -> Ints:
         corners = 2 * divide_at_random(stream, rows + self.reach, 2 * self.reach) - 1
-        lean = coins(stream, self.lean, len(rows))
-        ahead, fair = leaning_signs(stream, *rows.shape), signs(stream, rows.shape)
+        lean = bernoulli(stream, self.lean, len(rows))
+        ahead, fair = majority_signs(stream, *rows.shape), fair_signs(stream, rows.shape)
         reports: Ints = self.height * corners * np.where(lean[:, None], ahead, fair)
         return reports
 
-    @property
-    def shrinks(self) -> float:
-        """The mean of the reports over the value."""
-        return 1.0
-
     def variance(self, value: int) -> float:
-        """Return the variance of a column's reports."""
+        """Return the variance of a column's reports, in squared lattice steps."""
         return float(self.height**2 - value**2)
 
 
@@ -239,22 +251,18 @@ def leading(columns: int) -> int:
 
 
 def agreement(columns: int) -> Fraction:
-    """Return the mean of a sign, over the sign vectors in which +1 leads."""
+    """Return the mean of a sign, over the sign vectors with more +1 than -1."""
     return Fraction(math.comb(columns - 1, columns // 2), leading(columns))
 
 
 @dataclass(frozen=True)
-class LaplaceLaw:
-    """Reports with discrete Laplace noise on every column.
+class LatticeLaplace(LatticeLDP):
+    """Discrete Laplace noise on every column.
 
     Guarantee: local, epsilon for the whole row. Two lattice rows are at most 2 reach apart in each
     of d columns, so with scale 2 reach d / epsilon the probabilities of a report differ by
     a factor of at most e^epsilon (docs/proofs/discrete-laplace.md).
     """
-
-    epsilon: Fraction
-    columns: int
-    reach: int = REACH
 
     @property
     def scale(self) -> Fraction:
@@ -262,117 +270,87 @@ class LaplaceLaw:
         return Fraction(2 * self.reach * self.columns) / self.epsilon
 
     @property
-    def guarantee(self) -> Guarantee:
-        """Epsilon between any two rows."""
-        return Guarantee("local", self.epsilon, neighbours=ANY_TWO_ROWS)
-
-    @property
     def words(self) -> str:
-        """The law and how it divides epsilon, for the receipt."""
-        return f"discrete Laplace, {_divided(self.epsilon, self.columns)}"
+        """The mechanism and how it divides epsilon, for the receipt."""
+        return f"discrete Laplace, {self._every_column()}"
 
     def check(self, lattice: LocalLattice) -> None:
-        """Refuse a lattice that the law was not made for, or too much noise."""
-        check_columns(lattice, self.columns, self.reach)
+        """Refuse a lattice that the mechanism was not made for, or too much noise."""
+        super().check(lattice)
         check_column_epsilon(self.epsilon / self.columns)
         check_scale(self.scale)
 
-    def slack(self, lattice: LocalLattice) -> float:
-        """Proven distance of the sampler to its law, for one block of rows."""
-        return laplace_slack(lattice.block_rows * lattice.n_features)
+    def _slack(self, cells: int) -> float:
+        return laplace_slack(cells)
 
-    def draw(self, noise: Noise, rows: Ints) -> Ints:
-        """Draw a report for each lattice row."""
-        return rows + noise.laplace(self.scale, rows.size).reshape(rows.shape)
-
-    @property
-    def shrinks(self) -> float:
-        """The mean of the reports over the value."""
-        return 1.0
+    def _draw(self, stream: Stream, rows: Ints) -> Ints:
+        return rows + laplace(stream, self.scale, rows.size).reshape(rows.shape)
 
     def variance(self, value: int) -> float:
-        """Return the variance of a column's reports."""
+        """Return the variance of a column's reports, in squared lattice steps."""
         return 0.5 / math.sinh(0.5 / float(self.scale)) ** 2
 
 
 @dataclass(frozen=True)
-class StaircaseLaw:
-    """Reports with staircase noise on every column (Geng and Viswanath 2014, discrete case).
+class LatticeStaircase(LatticeLDP):
+    """Staircase noise on every column (Geng and Viswanath 2014, discrete case).
 
-    The noise is least often more than it must be: P(z) falls by e^(-epsilon / d) at |z| = tread,
-    and again every 2 reach steps. `tread` is between 1 and 2 reach.
+    The probability mass function drops by e^(-epsilon / d) at |z| = tread, and again every 2 reach
+    steps. `tread` is between 1 and 2 reach.
 
     Guarantee: local, epsilon for the whole row. Two lattice rows are at most 2 reach apart in each
-    of d columns, and over 2 reach steps P falls at most once.
+    of d columns, and over 2 reach steps the probability drops at most once.
     """
 
-    epsilon: Fraction
-    columns: int
     tread: int
-    reach: int = REACH
 
     @classmethod
     def of(
         cls, epsilon: Fraction, columns: int, gamma: Fraction | None = None, reach: int = REACH
-    ) -> StaircaseLaw:
-        """Return the law whose tread is gamma of the width, by default that of least mean |z|."""
+    ) -> LatticeStaircase:
+        """Return the mechanism with tread gamma · 2 reach, by default that of least mean |z|."""
         share = _best_gamma(epsilon / columns) if gamma is None else gamma
         if not 0 < share <= 1:
             raise ValueError(f"gamma must be a number above 0, at most 1, got {float(share):.6g}")
-        return cls(epsilon, columns, max(1, round(share * 2 * reach)), reach)
+        return cls(epsilon, columns, max(1, round(share * 2 * reach)), reach=reach)
 
     @property
     def width(self) -> int:
-        """Steps between the bounds of a column, after which the noise falls again."""
+        """Steps between the bounds of a column, after which the probability drops again."""
         return 2 * self.reach
 
     @property
-    def guarantee(self) -> Guarantee:
-        """Epsilon between any two rows."""
-        return Guarantee("local", self.epsilon, neighbours=ANY_TWO_ROWS)
-
-    @property
     def words(self) -> str:
-        """The law and how it divides epsilon, for the receipt."""
-        return f"Staircase, {_divided(self.epsilon, self.columns)}"
+        """The mechanism and how it divides epsilon, for the receipt."""
+        return f"Staircase, {self._every_column()}"
 
     def check(self, lattice: LocalLattice) -> None:
-        """Refuse a lattice that the law was not made for, or too much noise."""
-        check_columns(lattice, self.columns, self.reach)
+        """Refuse a lattice that the mechanism was not made for, or too much noise."""
+        super().check(lattice)
         check_column_epsilon(self.epsilon / self.columns)
 
-    def slack(self, lattice: LocalLattice) -> float:
-        """Proven distance of the sampler to its law, for one block of rows."""
-        return staircase_slack(lattice.block_rows * lattice.n_features)
+    def _slack(self, cells: int) -> float:
+        return staircase_slack(cells)
 
-    def draw(self, noise: Noise, rows: Ints) -> Ints:
-        """Draw a report for each lattice row."""
-        stream = noise.stream()
-        if stream is None:
-            return rows.copy()
+    def _draw(self, stream: Stream, rows: Ints) -> Ints:
         drawn = staircase(stream, self.epsilon / self.columns, self.width, self.tread, rows.size)
         return rows + drawn.reshape(rows.shape)
 
-    @property
-    def shrinks(self) -> float:
-        """The mean of the reports over the value."""
-        return 1.0
-
     def variance(self, value: int) -> float:
-        """Return the variance of a column's reports."""
+        """Return the variance of a column's reports, in squared lattice steps."""
         return _staircase_variance(self.epsilon / self.columns, self.width, self.tread)
 
 
 def staircase(stream: Stream, epsilon: Fraction, width: int, tread: int, size: int) -> Ints:
-    """Draw discrete staircase noise: P(z) falls by e^-epsilon at |z| = tread + k width.
+    """Draw discrete staircase noise: P(z) drops by e^-epsilon at |z| = tread + k width.
 
     Guarantee: z is uniform among the 2 (m width + tread) - 1 integers nearest to zero, where
     P(m) is proportional to that number times e^(-m epsilon): a geometric number, or one more than
-    the sum of two (docs/proofs/local-mechanisms.md). Within 2^-125 of the law in statistical
-    distance.
+    the sum of two (docs/proofs/local-mechanisms.md). Within a statistical distance of
+    2^-125.
     """
     scale = 1 / epsilon
-    single = coins(stream, single_chance(epsilon, width, tread), size)
+    single = bernoulli(stream, single_chance(epsilon, width, tread), size)
     first, second = geometric(stream, scale, size), geometric(stream, scale, size)
     ends: Ints = np.where(single, first, first + second + 1) * width + tread
     return uniform_below(stream, 2 * ends - 1) - (ends - 1)
@@ -380,7 +358,7 @@ def staircase(stream: Stream, epsilon: Fraction, width: int, tread: int, size: i
 
 @lru_cache(maxsize=256)
 def single_chance(epsilon: Fraction, width: int, tread: int) -> Fraction:
-    """Return the chance that m is one geometric number, to 256 bits."""
+    """Return the probability that m is one geometric number, to 256 bits."""
     context = arithmetic(CHANCE_BITS)
     fall = context.exp(-as_real(context, epsilon))
     single = (2 * tread - 1) * (1 - fall)
@@ -403,8 +381,3 @@ def _best_gamma(epsilon: Fraction) -> Fraction:
     context = arithmetic(CHANCE_BITS)
     share = 1 / (1 + context.exp(as_real(context, min(epsilon, LARGEST)) / 2))
     return Fraction(float(share))
-
-
-def _divided(epsilon: Fraction, columns: int) -> str:
-    each = f"ε = {float(epsilon / columns):.6g}"
-    return f"with {each}" if columns == 1 else f"every column with {each}, which add up over a row"

@@ -1,23 +1,17 @@
-"""The laws of the local model: how one row becomes its report, on its own.
-
-A closed set: the randomizer refuses any other type. A law is a frozen dataclass in lattice units;
-it knows its guarantee, and what it draws for a row depends on that row and on its noise alone.
-"""
+"""nD-Laplace on the lattice of the local model: ε per unit of distance."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 from scipy import special
 
 from sfumato._accounting.guarantee import Guarantee
 from sfumato._base.types import Ints
-from sfumato._core.local.lattice import BLOCK_ROWS, HAIR, LocalLattice
-from sfumato._core.local.ldp import DuchiLaw, LaplaceLaw, PieceLaw, StaircaseLaw
+from sfumato._core.local.lattice import ROUNDING, LocalLattice
 from sfumato._core.sampling.joint import check_ball
 from sfumato._core.sampling.slack import ball_slack
 from sfumato._core.sampling.source import Noise
@@ -31,29 +25,8 @@ UNFINISHED = 2.0**-100
 _PROPOSALS = 4096
 
 
-class LocalLaw(Protocol):
-    """How a row becomes its report."""
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What the report of a row promises: kind "metric" or "local"."""
-
-    @property
-    def words(self) -> str:
-        """The law and its scale, for the receipt."""
-
-    def check(self, lattice: LocalLattice) -> None:
-        """Refuse, before a row is read, a lattice or a scale that the law cannot serve."""
-
-    def slack(self, lattice: LocalLattice) -> float:
-        """Proven distance of the sampler to its law, for one block of rows."""
-
-    def draw(self, noise: Noise, rows: Ints) -> Ints:
-        """Draw a report for each lattice row. Reports may lie outside the bounds."""
-
-
 @dataclass(frozen=True)
-class NDLaplaceLaw:
+class LatticeNDLaplace:
     """Reports with density ∝ exp(−‖z − x‖₂ / scale), rounded to the nearest lattice point.
 
     Guarantee: ε per unit of distance. The density of x + Z changes by a factor of at most
@@ -69,7 +42,7 @@ class NDLaplaceLaw:
     @property
     def scale(self) -> Fraction:
         """1 / ε in lattice steps; twice as much where reports are drawn until one is inside."""
-        return HAIR * (2 if self.resample else 1) / (self.epsilon * self.lattice.step)
+        return ROUNDING * (2 if self.resample else 1) / (self.epsilon * self.lattice.step)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -79,14 +52,14 @@ class NDLaplaceLaw:
 
     @property
     def words(self) -> str:
-        """The law and its scale, for the receipt."""
+        """The mechanism and its scale, for the receipt."""
         drawn = float(self.epsilon) / (2 if self.resample else 1)
         return f"nD-Laplace, density ∝ exp(−{drawn:.6g}·distance)"
 
     def check(self, lattice: LocalLattice) -> None:
         """Refuse a scale that cannot be drawn, or reports that would be drawn too often."""
         if lattice != self.lattice:
-            raise ValueError("the law was made for another lattice")
+            raise ValueError("the mechanism was made for another lattice")
         check_ball(self.scale, lattice.n_features)
         if self.resample and self.accepted < LEAST_ACCEPTED:
             raise ValueError(
@@ -96,14 +69,14 @@ class NDLaplaceLaw:
             )
 
     def slack(self, lattice: LocalLattice) -> float:
-        """Proven distance of the sampler to its law, for one block of rows."""
+        """Proven statistical distance of the sampler to its distribution, for one block of rows."""
         rows, dim = lattice.block_rows, lattice.n_features
         if not self.resample:
             return ball_slack(rows, dim)
         return rows * UNFINISHED + self._tries * ball_slack(max(rows, _PROPOSALS), dim)
 
     def draw(self, noise: Noise, rows: Ints) -> Ints:
-        """Draw a report for each lattice row."""
+        """Draw a report for each row. rows, reports: (n, d), lattice steps."""
         reports = rows + noise.ball(self.scale, *rows.shape)
         return self._inside(noise, rows, reports) if self.resample else reports
 
@@ -111,7 +84,7 @@ class NDLaplaceLaw:
     def accepted(self) -> float:
         """A lower bound of the probability that a draw is inside, for a row in a corner."""
         # From a corner a draw is inside if it goes inwards in every column, 2^-d by symmetry, and
-        # in none further than to the other side. Rows in corners have the least chance.
+        # in none further than to the other side. Rows in corners have the least probability.
         sides, scale = 2.0 * self.lattice.reach, float(self.scale)
         d = len(sides)
         ball = float(special.gammainc(d, sides.min() / scale))
@@ -126,7 +99,7 @@ class NDLaplaceLaw:
         return math.ceil(math.log(UNFINISHED) / math.log1p(-self.accepted))
 
     def _inside(self, noise: Noise, rows: Ints, reports: Ints) -> Ints:
-        """Draw again, each row for itself, what lies outside; then clamp, which is never needed."""
+        """Draw again, each row for itself, what lies outside; clamp what is left after `_tries`."""
         reach, tries = self.lattice.reach, 1
         left = np.flatnonzero((np.abs(reports) > reach).any(axis=1))
         while len(left) and tries < self._tries:
@@ -139,9 +112,3 @@ class NDLaplaceLaw:
             reports[left] = proposals[np.arange(len(left)), first]
             left, tries = left[~inside.any(axis=1)], tries + each
         return np.clip(reports, -reach, reach)
-
-
-LOCAL_LAWS: tuple[type, ...] = (NDLaplaceLaw, LaplaceLaw, StaircaseLaw, PieceLaw, DuchiLaw)
-"""The laws that the randomizer takes."""
-
-__all__ = ["BLOCK_ROWS", "LOCAL_LAWS", "LocalLaw", "NDLaplaceLaw"]

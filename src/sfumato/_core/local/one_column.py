@@ -1,8 +1,9 @@
-"""Local mechanisms for one column: reports of a lattice value that hide which value it was.
+"""Local mechanisms for one column of a row.
 
-Each is a discrete law with rational probabilities on the integers of the output lattice, built so
-that the ratio of any two of them is at most e^epsilon, exactly (docs/proofs/local-mechanisms.md).
-Values lie in -reach ... reach; `chances` gives the whole law, for tests and audits.
+Each is a discrete distribution with rational probabilities on the integers of the output lattice,
+built so that the ratio of the probabilities of one report under any two values is at most
+e^epsilon, exactly (docs/proofs/local-mechanisms.md). Values lie in -reach ... reach. `values` and
+the reports drawn for them: (n,), lattice steps.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from sfumato._base.types import Ints
 from sfumato._core.sampling.bernoulli import (
     CHANCE_BITS,
     LARGEST,
-    coins,
+    bernoulli,
     divide_at_random,
     exp_below,
 )
@@ -26,30 +26,8 @@ from sfumato._core.sampling.exact import arithmetic, as_real, uniform_below
 from sfumato._core.sampling.stream import Stream
 from sfumato._lattice.box import REACH
 
-Chances = dict[int, Fraction]
-
 LEAST = Fraction(1, 2**20)
 """Smallest epsilon of a column: reports stay below 2^38 lattice steps then."""
-
-
-class Piece(Protocol):
-    """A local mechanism for one column."""
-
-    @property
-    def ratio(self) -> Fraction:
-        """Largest ratio of the probabilities of one report under two values, at most e^epsilon."""
-
-    def draw(self, stream: Stream, values: Ints) -> Ints:
-        """Draw a report for each value."""
-
-    def chances(self, value: int) -> Chances:
-        """Return the probability of every report of a value."""
-
-    def mean(self, value: int) -> Fraction:
-        """Return the mean of the reports of a value."""
-
-    def square(self, value: int) -> Fraction:
-        """Return the mean of the squared reports of a value."""
 
 
 def check_column_epsilon(epsilon: Fraction) -> None:
@@ -63,11 +41,11 @@ def check_column_epsilon(epsilon: Fraction) -> None:
 
 @dataclass(frozen=True)
 class TwoPoint:
-    """Report -height or +height, up with chance (height + value) / 2 height.
+    """Report -height or +height, the latter with probability (height + value) / 2 height.
 
     Duchi, Jordan and Wainwright (2018) in one column. The mean is the value, exactly.
 
-    Guarantee: both reports have chances between (height - reach) and (height + reach) over
+    Guarantee: both reports have probabilities between (height - reach) and (height + reach) over
     2 height, so their ratio is at most (height + reach) / (height - reach); `of` takes the
     smallest whole height for which that is at most e^epsilon.
     """
@@ -77,7 +55,7 @@ class TwoPoint:
 
     @classmethod
     def of(cls, epsilon: Fraction, reach: int = REACH) -> TwoPoint:
-        """Return the law for an epsilon."""
+        """Return the mechanism for an epsilon."""
         check_column_epsilon(epsilon)
         ratio = exp_below(epsilon)
         return cls(math.ceil(reach * (ratio + 1) / (ratio - 1)), reach)
@@ -92,11 +70,6 @@ class TwoPoint:
         up = divide_at_random(stream, values + self.height, 2 * self.height)
         return (2 * up - 1) * self.height
 
-    def chances(self, value: int) -> Chances:
-        """Return the probability of every report of a value."""
-        up = Fraction(self.height + value, 2 * self.height)
-        return {-self.height: 1 - up, self.height: up}
-
     def mean(self, value: int) -> Fraction:
         """Return the mean of the reports: the value."""
         return Fraction(value)
@@ -108,14 +81,14 @@ class TwoPoint:
 
 @dataclass(frozen=True)
 class Window:
-    """Report a number near the value with chance `near`, or any number of the range.
+    """Report a number near the value with probability `near`, or any number of the range.
 
     Near is uniform on the 2 half + 1 numbers round a centre, value * stretch / reach rounded up or
     down at random; the range goes from -(stretch + half) to stretch + half.
 
-    Guarantee: whatever the value, each report of the range has a chance of at least (1 - near) /
-    range and at most that plus near / window; `piecewise` and `square_wave` choose the numbers
-    so that the ratio of the two is at most e^epsilon.
+    Guarantee: whatever the value, each report of the range has a probability of at least
+    (1 - near) / range and at most that plus near / window; `piecewise` and `square_wave` choose
+    the numbers so that the ratio of the two is at most e^epsilon.
     """
 
     half: int
@@ -167,19 +140,10 @@ class Window:
     def draw(self, stream: Stream, values: Ints) -> Ints:
         """Draw a report for each value."""
         centers = divide_at_random(stream, values * self.stretch, self.reach)
-        near = coins(stream, self.near, values.size)
+        near = bernoulli(stream, self.near, values.size)
         widths = np.where(near, self.window, self.range)
         offsets: Ints = uniform_below(stream, widths) - widths // 2
         return offsets + np.where(near, centers, 0)
-
-    def chances(self, value: int) -> Chances:
-        """Return the probability of every report of a value."""
-        end = self.stretch + self.half
-        found = dict.fromkeys(range(-end, end + 1), (1 - self.near) / self.range)
-        for center, chance in _rounded(Fraction(value * self.stretch, self.reach)).items():
-            for report in range(center - self.half, center + self.half + 1):
-                found[report] += self.near * chance / self.window
-        return found
 
     def mean(self, value: int) -> Fraction:
         """Return the mean of the reports of a value."""
@@ -187,16 +151,10 @@ class Window:
 
     def square(self, value: int) -> Fraction:
         """Return the mean of the squared reports of a value."""
-        centers = _rounded(Fraction(value * self.stretch, self.reach))
-        center = sum(chance * at**2 for at, chance in centers.items())
-        near = center + Fraction(self.window**2 - 1, 12)
+        center = Fraction(value * self.stretch, self.reach)
+        up = center % 1  # probability of rounding up
+        near = center**2 + up * (1 - up) + Fraction(self.window**2 - 1, 12)
         return self.near * near + (1 - self.near) * Fraction(self.range**2 - 1, 12)
-
-
-def _rounded(number: Fraction) -> Chances:
-    """Return the law of a number that is rounded up or down at random."""
-    up = number - math.floor(number)
-    return {math.floor(number): 1 - up, math.ceil(number): up} if up else {int(number): Fraction(1)}
 
 
 def _wave_half(epsilon: Fraction) -> Fraction:
@@ -221,13 +179,13 @@ SWITCH = math.log(
 
 @dataclass(frozen=True)
 class Mixture:
-    """Report by the first piece with chance `share`, by the second otherwise.
+    """Report by the first mechanism with probability `share`, by the second otherwise.
 
-    Guarantee: the coin does not look at the value, so the ratio is at most the larger of the two.
+    Guarantee: the choice does not depend on the value: the ratio is at most the larger of both.
     """
 
-    first: Piece
-    second: Piece
+    first: ColumnMechanism
+    second: ColumnMechanism
     share: Fraction
 
     @classmethod
@@ -241,35 +199,31 @@ class Mixture:
         return cls(Window.piecewise(epsilon, reach), TwoPoint.of(epsilon, reach), Fraction(share))
 
     @property
-    def parts(self) -> list[tuple[Piece, Fraction]]:
-        """The pieces that are ever used, with their shares."""
+    def parts(self) -> list[tuple[ColumnMechanism, Fraction]]:
+        """The mechanisms that are ever used, with their shares."""
         both = [(self.first, self.share), (self.second, 1 - self.share)]
-        return [(piece, share) for piece, share in both if share]
+        return [(mechanism, share) for mechanism, share in both if share]
 
     @property
     def ratio(self) -> Fraction:
         """Upper bound of the ratio of the probabilities of one report under two values."""
-        return max(piece.ratio for piece, _ in self.parts)
+        return max(mechanism.ratio for mechanism, _ in self.parts)
 
     def draw(self, stream: Stream, values: Ints) -> Ints:
         """Draw a report for each value."""
         if len(self.parts) == 1:
             return self.parts[0][0].draw(stream, values)
-        first = coins(stream, self.share, values.size)
+        first = bernoulli(stream, self.share, values.size)
         return np.where(first, self.first.draw(stream, values), self.second.draw(stream, values))
-
-    def chances(self, value: int) -> Chances:
-        """Return the probability of every report of a value."""
-        found: Chances = {}
-        for piece, share in self.parts:
-            for report, chance in piece.chances(value).items():
-                found[report] = found.get(report, Fraction(0)) + share * chance
-        return found
 
     def mean(self, value: int) -> Fraction:
         """Return the mean of the reports of a value."""
-        return sum((share * piece.mean(value) for piece, share in self.parts), Fraction(0))
+        return sum((share * part.mean(value) for part, share in self.parts), Fraction(0))
 
     def square(self, value: int) -> Fraction:
         """Return the mean of the squared reports of a value."""
-        return sum((share * piece.square(value) for piece, share in self.parts), Fraction(0))
+        return sum((share * part.square(value) for part, share in self.parts), Fraction(0))
+
+
+ColumnMechanism = TwoPoint | Window | Mixture
+"""The mechanisms for one column: a closed set."""

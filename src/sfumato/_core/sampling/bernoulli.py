@@ -1,4 +1,4 @@
-"""Exact choices from uniform numbers: coins of any rational chance, random rounding, subsets."""
+"""Exact choices from uniform numbers: Bernoulli draws, random rounding, subsets, signs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from sfumato._core.sampling.stream import WORD_BITS, Stream
 Flags = NDArray[np.bool_]
 
 CHANCE_BITS = 256
-"""Bits to which an irrational chance or an exponential is rounded down."""
+"""Bits to which an irrational probability or an exponential is rounded down."""
 
 LARGEST = Fraction(64)
-"""Beyond it an epsilon counts as this: e^64 fits, and less is lost than was asked for."""
+"""Epsilon is capped at 64."""
 
 
 @lru_cache(maxsize=256)
@@ -33,23 +33,23 @@ def exp_below(epsilon: Fraction) -> Fraction:
     return Fraction(int(context.floor(context.ldexp(power, CHANCE_BITS))) - 1, 1 << CHANCE_BITS)
 
 
-def coins(stream: Stream, chance: Fraction, size: int) -> Flags:
-    """Flip `size` coins that come up with a chance that is any fraction.
+def bernoulli(stream: Stream, chance: Fraction, size: int) -> Flags:
+    """Draw `size` Bernoulli variables, each true with the probability `chance`, any fraction.
 
     Guarantee: a uniform real number is compared with the fraction. The first 64 bits decide unless
     they are those of the fraction itself; then more bits do, in whole numbers.
     """
     if not 0 <= chance <= 1:
-        raise ValueError(f"a coin needs a chance from 0 to 1, got {float(chance):.3g}")
+        raise ValueError(f"a probability must be from 0 to 1, got {float(chance):.3g}")
     if chance == 1:
         return np.ones(size, np.bool_)
     head = np.uint64((chance.numerator << WORD_BITS) // chance.denominator)
     first = stream.position
     words = stream.words(size)
-    came_up: Flags = words < head
+    drawn: Flags = words < head
     for j in np.flatnonzero(words == head).tolist():
-        came_up[j] = settle(stream, [first + j], partial(below, chance))
-    return came_up
+        drawn[j] = settle(stream, [first + j], partial(below, chance))
+    return drawn
 
 
 def below(chance: Fraction, raws: list[int], bits: int) -> bool | None:
@@ -62,8 +62,8 @@ def below(chance: Fraction, raws: list[int], bits: int) -> bool | None:
 def divide_at_random(stream: Stream, values: Ints, divisor: int) -> Ints:
     """Round values / divisor up or down at random, so that the mean is the quotient.
 
-    Guarantee: floor((value + u) / divisor) with u uniform on 0 ... divisor - 1: up with a chance
-    that is exactly the remainder over the divisor.
+    Guarantee: floor((value + u) / divisor) with u uniform on 0 ... divisor - 1: up with a
+    probability that is exactly the remainder over the divisor.
     """
     if divisor == 1:
         return values
@@ -73,7 +73,7 @@ def divide_at_random(stream: Stream, values: Ints, divisor: int) -> Ints:
 
 
 def subsets(stream: Stream, rows: int, most: int, size: int) -> Ints:
-    """Draw, for every row, `size` different numbers out of 0 ... most - 1, all subsets alike.
+    """Draw, for every row, a uniform subset of `size` of the numbers 0 ... most - 1: (rows, size).
 
     Guarantee: the first steps of a Fisher-Yates shuffle, each with an exactly uniform number.
     """
@@ -87,22 +87,22 @@ def subsets(stream: Stream, rows: int, most: int, size: int) -> Ints:
     return numbers[:, :size]
 
 
-def signs(stream: Stream, shape: tuple[int, int]) -> Ints:
-    """Draw fair signs, +1 or -1."""
+def fair_signs(stream: Stream, shape: tuple[int, int]) -> Ints:
+    """Draw signs, +1 or -1 with probability 1/2 each."""
     flat = stream.coins(shape[0] * shape[1])
     return np.where(flat, 1, -1).astype(np.int64).reshape(shape)
 
 
-def leaning_signs(stream: Stream, rows: int, size: int) -> Ints:
-    """Draw rows of signs uniformly from all those with more +1 than -1.
+def majority_signs(stream: Stream, rows: int, size: int) -> Ints:
+    """Draw rows of signs uniformly from all those with more +1 than -1: (rows, size).
 
-    Guarantee: fair signs, turned round where -1 leads, drawn again where neither does; by
-    symmetry all rows in which +1 leads are equally likely. No row of data is looked at.
+    Guarantee: fair signs, negated where -1 leads, drawn again where neither does; by symmetry all
+    rows in which +1 leads are equally likely. No row of data is read.
     """
     out = np.empty((rows, size), np.int64)
     again = np.arange(rows)
     while again.size:
-        drawn = signs(stream, (again.size, size))
+        drawn = fair_signs(stream, (again.size, size))
         lead = np.sign(drawn.sum(axis=1))
         out[again] = drawn * lead[:, None]
         again = again[lead == 0]

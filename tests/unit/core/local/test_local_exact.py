@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from sfumato._core.local.ldp import (
-    DuchiLaw,
-    LaplaceLaw,
-    PieceLaw,
-    StaircaseLaw,
+    LatticeColumns,
+    LatticeDuchi,
+    LatticeLaplace,
+    LatticeStaircase,
     agreement,
     leading,
     sampled_columns,
@@ -19,10 +19,10 @@ from sfumato._core.local.ldp import (
 )
 from sfumato._core.local.one_column import SWITCH, Mixture, TwoPoint, Window
 from sfumato._core.sampling.bernoulli import (
-    coins,
+    bernoulli,
     divide_at_random,
     exp_below,
-    leaning_signs,
+    majority_signs,
     subsets,
 )
 from sfumato._core.sampling.stream import Stream
@@ -30,6 +30,7 @@ from sfumato._core.testing import NoNoise, ReplayedNoise
 from sfumato._lattice.box import REACH
 from tests.unit.local_chances import (
     at_most,
+    column_chances,
     duchi_chances,
     largest_ratio,
     log,
@@ -56,7 +57,7 @@ pieces = pytest.mark.parametrize("name", PIECES)
 def test_ratio_of_a_piece_is_at_most_its_epsilon_and_close(name, epsilon):
     reach = 30
     piece = PIECES[name](epsilon, reach)
-    ratio = largest_ratio([piece.chances(value) for value in range(-reach, reach + 1)])
+    ratio = largest_ratio([column_chances(piece, value) for value in range(-reach, reach + 1)])
     assert at_most(ratio, epsilon)
     assert ratio <= piece.ratio
     assert log(ratio) > 0.8 * epsilon
@@ -74,10 +75,10 @@ def test_ratio_on_the_whole_lattice_is_at_most_epsilon_and_close(name, epsilon):
 @pieces
 @pytest.mark.parametrize("reach", [1, 2, 7])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 3), Fraction(5), Fraction(30)], ids=str)
-def test_chances_are_a_law_with_the_stated_mean_and_square(name, reach, epsilon):
+def test_chances_sum_to_1_with_the_stated_mean_and_square(name, reach, epsilon):
     piece = PIECES[name](epsilon, reach)
     for value in range(-reach, reach + 1):
-        chances = piece.chances(value)
+        chances = column_chances(piece, value)
         assert sum(chances.values()) == 1
         assert sum(y * p for y, p in chances.items()) == piece.mean(value)
         assert sum(y * y * p for y, p in chances.items()) == piece.square(value)
@@ -85,71 +86,79 @@ def test_chances_are_a_law_with_the_stated_mean_and_square(name, reach, epsilon)
             assert piece.mean(value) == value
 
 
+def some_columns(epsilon, columns, sampled, column, reach):
+    return LatticeColumns(Fraction(epsilon), columns, "", sampled, column, reach=reach)
+
+
 ROWS = {
-    "harmony": PieceLaw("", Fraction(1), 3, 1, TwoPoint.of(Fraction(1), 2), 2),
-    "two of three columns": PieceLaw("", Fraction(2), 3, 2, TwoPoint.of(Fraction(1), 2), 2),
-    "one column piecewise": PieceLaw("", Fraction(2), 2, 1, Window.piecewise(Fraction(2), 3), 3),
-    "all columns piecewise": PieceLaw("", Fraction(4), 2, 2, Window.piecewise(Fraction(2), 2), 2),
-    "all columns square wave": PieceLaw(
-        "", Fraction(2), 2, 2, Window.square_wave(Fraction(1), 2), 2
-    ),
-    "one column hybrid": PieceLaw("", Fraction(1), 2, 1, Mixture.hybrid(Fraction(1), 3), 3),
+    "harmony": some_columns(1, 3, 1, TwoPoint.of(Fraction(1), 2), 2),
+    "two of three columns": some_columns(2, 3, 2, TwoPoint.of(Fraction(1), 2), 2),
+    "one column piecewise": some_columns(2, 2, 1, Window.piecewise(Fraction(2), 3), 3),
+    "all columns piecewise": some_columns(4, 2, 2, Window.piecewise(Fraction(2), 2), 2),
+    "all columns square wave": some_columns(2, 2, 2, Window.square_wave(Fraction(1), 2), 2),
+    "one column hybrid": some_columns(1, 2, 1, Mixture.hybrid(Fraction(1), 3), 3),
 }
 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_ratio_of_a_row_is_at_most_its_epsilon_and_close(name):
-    law = ROWS[name]
-    laws = [row_chances(law, row) for row in values(law.reach, law.columns)]
-    assert all(sum(chances.values()) == 1 for chances in laws)
-    ratio = largest_ratio(laws)
-    assert at_most(ratio, law.epsilon)
-    assert log(ratio) > 0.7 * law.epsilon
+    mechanism = ROWS[name]
+    distributions = [
+        row_chances(mechanism, row) for row in values(mechanism.reach, mechanism.columns)
+    ]
+    assert all(sum(chances.values()) == 1 for chances in distributions)
+    ratio = largest_ratio(distributions)
+    assert at_most(ratio, mechanism.epsilon)
+    assert log(ratio) > 0.7 * mechanism.epsilon
 
 
 MADE = [
-    PieceLaw.piecewise(Fraction(1), 4),
-    PieceLaw.piecewise(Fraction(6), 5),
-    PieceLaw.piecewise(Fraction(2), 4, 4),
-    PieceLaw.hybrid(Fraction(8), 5),
-    PieceLaw.hybrid(Fraction(2), 4, 3),
-    PieceLaw.harmony(Fraction(2), 4),
-    PieceLaw.square_wave(Fraction(2), 4),
+    LatticeColumns.piecewise(Fraction(1), 4),
+    LatticeColumns.piecewise(Fraction(6), 5),
+    LatticeColumns.piecewise(Fraction(2), 4, 4),
+    LatticeColumns.hybrid(Fraction(8), 5),
+    LatticeColumns.hybrid(Fraction(2), 4, 3),
+    LatticeColumns.harmony(Fraction(2), 4),
+    LatticeColumns.square_wave(Fraction(2), 4),
 ]
 
 
-@pytest.mark.parametrize("law", MADE, ids=lambda law: f"{law.name} {law.sampled}/{law.columns}")
-def test_the_columns_of_a_row_use_up_its_epsilon(law):
-    ratio = law.piece.ratio**law.sampled
-    assert at_most(ratio, law.epsilon)
-    assert log(ratio) > 0.999 * law.epsilon
+@pytest.mark.parametrize(
+    "mechanism",
+    MADE,
+    ids=lambda mechanism: f"{mechanism.name} {mechanism.sampled}/{mechanism.columns}",
+)
+def test_the_columns_of_a_row_use_up_its_epsilon(mechanism):
+    ratio = mechanism.column.ratio**mechanism.sampled
+    assert at_most(ratio, mechanism.epsilon)
+    assert log(ratio) > 0.999 * mechanism.epsilon
 
 
 def test_a_row_keeps_its_mean_where_columns_are_sampled():
-    law = ROWS["two of three columns"]
+    mechanism = ROWS["two of three columns"]
     for row in values(2, 3):
-        chances = row_chances(law, row).items()
+        chances = row_chances(mechanism, row).items()
         assert [sum(y[j] * p for y, p in chances) for j in range(3)] == list(row)
 
 
 def test_variance_of_a_sampled_column():
-    law = ROWS["one column piecewise"]
+    mechanism = ROWS["one column piecewise"]
     for row in values(3, 2):
-        chances = row_chances(law, row).items()
+        chances = row_chances(mechanism, row).items()
         exact = sum(y[0] ** 2 * p for y, p in chances) - row[0] ** 2
-        assert law.variance(row[0]) == pytest.approx(float(exact))
+        assert mechanism.variance(row[0]) == pytest.approx(float(exact))
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3, 4])
 @epsilons
 def test_ratio_of_duchi_is_at_most_its_epsilon_and_its_mean_is_the_row(columns, epsilon):
     reach = {1: 10, 2: 10, 3: 2, 4: 1}[columns]
-    law, rows = DuchiLaw.of(epsilon, columns, reach), values(reach, columns)
-    laws = [duchi_chances(law, row) for row in rows]
-    ratio = largest_ratio(laws)
+    mechanism, rows = LatticeDuchi.of(epsilon, columns, reach), values(reach, columns)
+    distributions = [duchi_chances(mechanism, row) for row in rows]
+    ratio = largest_ratio(distributions)
     assert at_most(ratio, epsilon)
-    assert ratio == law.ratio
-    for row, chances in zip(rows, laws, strict=True):
+    assert ratio == mechanism.ratio
+    for row, chances in zip(rows, distributions, strict=True):
         assert sum(chances.values()) == 1
         mean = [sum(y[j] * p for y, p in chances.items()) for j in range(columns)]
         assert mean == list(row)
@@ -158,9 +167,9 @@ def test_ratio_of_duchi_is_at_most_its_epsilon_and_its_mean_is_the_row(columns, 
 @pytest.mark.parametrize("columns", [1, 2, 3, 10, 101])
 @epsilons
 def test_ratio_of_duchi_on_the_whole_lattice_is_close_to_epsilon(columns, epsilon):
-    law = DuchiLaw.of(epsilon, columns)
-    assert at_most(law.ratio, epsilon)
-    assert log(law.ratio) > 0.999 * epsilon
+    mechanism = LatticeDuchi.of(epsilon, columns)
+    assert at_most(mechanism.ratio, epsilon)
+    assert log(mechanism.ratio) > 0.999 * epsilon
 
 
 @pytest.mark.parametrize("columns", range(1, 12))
@@ -173,17 +182,17 @@ def test_leading_signs_are_counted(columns):
 def test_duchi_as_published_breaks_its_promise_for_two_columns():
     """Reports at a right angle are in both half spaces there: why ours has them in one."""
     up, corners = math.e / (1 + math.e), list(product((-1, 1), repeat=2))
-    laws = []
+    distributions = []
     for v in corners:
         angle = {y: y[0] * v[0] + y[1] * v[1] for y in corners}
         ahead, behind = ([y for y in corners if side * angle[y] >= 0] for side in (1, -1))
-        laws.append(
+        distributions.append(
             {
                 y: up * (y in ahead) / len(ahead) + (1 - up) * (y in behind) / len(behind)
                 for y in corners
             }
         )
-    assert largest_ratio(laws) == pytest.approx(math.e + 1)
+    assert largest_ratio(distributions) == pytest.approx(math.e + 1)
 
 
 @epsilons
@@ -265,35 +274,41 @@ def test_chance_of_a_single_geometric_number():
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(4)], ids=str)
 def test_staircase_has_the_least_mean_size_and_the_stated_variance(epsilon):
-    law = StaircaseLaw.of(epsilon, 1, reach=500)
+    mechanism = LatticeStaircase.of(epsilon, 1, reach=500)
     z = np.arange(-200_000, 200_001)
-    level = np.where(np.abs(z) < law.tread, 0, 1 + (np.abs(z) - law.tread) // law.width)
+    level = np.where(
+        np.abs(z) < mechanism.tread, 0, 1 + (np.abs(z) - mechanism.tread) // mechanism.width
+    )
     chances = np.exp(-float(epsilon) * level)
     chances /= chances.sum()
-    assert law.variance(0) == pytest.approx(float((chances * z.astype(float) ** 2).sum()), rel=1e-9)
-    best = law.width * math.exp(epsilon / 2) / math.expm1(epsilon)  # Geng and Viswanath, Thm. 3
+    assert mechanism.variance(0) == pytest.approx(
+        float((chances * z.astype(float) ** 2).sum()), rel=1e-9
+    )
+    best = (
+        mechanism.width * math.exp(epsilon / 2) / math.expm1(epsilon)
+    )  # Geng and Viswanath, Thm. 3
     assert float((chances * np.abs(z)).sum()) == pytest.approx(best, rel=2e-3)
 
 
 def test_laplace_noise_covers_the_whole_row():
-    law = LaplaceLaw(Fraction(3, 2), 4)
-    assert Fraction(2 * REACH * 4) / law.scale == Fraction(3, 2)
-    assert law.variance(0) == pytest.approx(2 * float(law.scale) ** 2, rel=1e-6)
+    mechanism = LatticeLaplace(Fraction(3, 2), 4)
+    assert Fraction(2 * REACH * 4) / mechanism.scale == Fraction(3, 2)
+    assert mechanism.variance(0) == pytest.approx(2 * float(mechanism.scale) ** 2, rel=1e-6)
 
 
 @pytest.mark.parametrize(
-    "law",
+    "mechanism",
     [
-        LaplaceLaw(Fraction(1), 2),
-        StaircaseLaw.of(Fraction(1), 2),
-        PieceLaw.piecewise(Fraction(1), 2),
-        DuchiLaw.of(Fraction(1), 2),
+        LatticeLaplace(Fraction(1), 2),
+        LatticeStaircase.of(Fraction(1), 2),
+        LatticeColumns.piecewise(Fraction(1), 2),
+        LatticeDuchi.of(Fraction(1), 2),
     ],
-    ids=lambda law: type(law).__name__,
+    ids=lambda mechanism: type(mechanism).__name__,
 )
-def test_without_noise_a_report_is_the_row(law):
+def test_without_noise_a_report_is_the_row(mechanism):
     rows = np.array([[1, -2], [REACH, -REACH]])
-    reports = law.draw(NoNoise(), rows)
+    reports = mechanism.draw(NoNoise(), rows)
     assert np.array_equal(reports, rows)
     assert reports is not rows
 
@@ -305,15 +320,15 @@ def test_exp_below_is_just_below():
     assert exp_below(Fraction(1000)) == exp_below(Fraction(64))
 
 
-def test_coins_are_settled_to_the_last_bit():
+def test_bernoulli_draws_are_settled_to_the_last_bit():
     key = bytes(32)
     (raw,) = Stream(key).bits(np.array([0]), 2)
     for chance, up in ((Fraction(raw, 2**320), False), (Fraction(raw + 1, 2**320), True)):
-        assert coins(Stream(key), chance, 1)[0] == up
-    assert coins(Stream(key), Fraction(1), 3).all()
-    assert not coins(Stream(key), Fraction(0), 3).any()
+        assert bernoulli(Stream(key), chance, 1)[0] == up
+    assert bernoulli(Stream(key), Fraction(1), 3).all()
+    assert not bernoulli(Stream(key), Fraction(0), 3).any()
     with pytest.raises(ValueError, match="from 0 to 1"):
-        coins(Stream(key), Fraction(3, 2), 1)
+        bernoulli(Stream(key), Fraction(3, 2), 1)
 
 
 def test_random_division_rounds_to_a_neighbour():
@@ -328,7 +343,7 @@ def test_subsets_have_different_members_and_signs_lean():
     assert all(len(set(row)) == 4 for row in drawn.tolist())
     assert set(drawn.ravel().tolist()) == set(range(6))
     for size in (1, 2, 5, 8):
-        signs = leaning_signs(Stream(bytes(32)), 300, size)
+        signs = majority_signs(Stream(bytes(32)), 300, size)
         assert set(np.unique(signs)) <= {-1, 1}
         assert (signs.sum(axis=1) > 0).all()
 
@@ -337,11 +352,11 @@ def test_reports_fit_64_bits_at_the_least_epsilon_in_most_columns():
     columns = 1000
     rows = np.full((3, columns), REACH)
     epsilon = Fraction(1, 2**20)
-    for law in (
-        PieceLaw.harmony(epsilon, columns),
-        PieceLaw.piecewise(epsilon, columns),
-        PieceLaw.piecewise(epsilon * 7, columns, 7),
-        DuchiLaw.of(epsilon, columns),
-        StaircaseLaw.of(epsilon * columns, columns),
+    for mechanism in (
+        LatticeColumns.harmony(epsilon, columns),
+        LatticeColumns.piecewise(epsilon, columns),
+        LatticeColumns.piecewise(epsilon * 7, columns, 7),
+        LatticeDuchi.of(epsilon, columns),
+        LatticeStaircase.of(epsilon * columns, columns),
     ):
-        assert np.abs(law.draw(ReplayedNoise(1), rows)).max() < 2**53
+        assert np.abs(mechanism.draw(ReplayedNoise(1), rows)).max() < 2**53

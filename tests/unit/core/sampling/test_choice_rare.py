@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sfumato._core.sampling import additive as samplers
-from sfumato._core.sampling import bernoulli as coins
+from sfumato._core.sampling import bernoulli
 from sfumato._core.sampling import choice as select
 from sfumato._core.sampling import choice as select_classes
 from sfumato._core.sampling.exact import uniform_below
@@ -51,9 +51,9 @@ def half_way(stream):
     return uniform(stream, FIRST) + F(1, 2 ** (FIRST + 1))
 
 
-def test_coins_that_320_bits_leave_open():
+def test_bernoulli_draws_that_320_bits_leave_open():
     check_open(
-        lambda stream, chance: coins.coins(stream, chance, 1)[0],
+        lambda stream, chance: bernoulli.bernoulli(stream, chance, 1)[0],
         lambda number: Stream(key(number)),
         half_way,
     )
