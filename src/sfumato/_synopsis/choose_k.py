@@ -10,8 +10,8 @@ import numpy as np
 
 from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_whole
-from sfumato._synopsis.cells import Cells, LooseCells, cut
-from sfumato._synopsis.signed_kmeans import Solver, coarser, whole
+from sfumato._synopsis.cells import Cells, LooseCells, coarser, cut, whole
+from sfumato._synopsis.kmeans import SignedKMeans
 
 Criterion = Literal["elbow", "silhouette", "gap"]
 
@@ -91,7 +91,7 @@ class _Solved:
 
 
 def _solve_all(cells: LooseCells, weights: Floats, ks: range, rng: np.random.Generator) -> _Solved:
-    solver = Solver(cells, weights, 0.0)
+    solver = SignedKMeans(cells, weights, 0.0)
     found = [solver.solve(k, n_starts=_STARTS, rng=rng) for k in ks]
     # A piece is as spread out as its width says: w²/12 along each axis.
     inside = float(weights @ np.broadcast_to((cells.widths**2).sum(axis=1) / 12, len(cells)))
@@ -147,7 +147,7 @@ def _gap(solved: _Solved, rng: np.random.Generator) -> Floats:
     low = (solved.cells.middles - half).min(axis=0)
     high = (solved.cells.middles + half).max(axis=0)
     even = LooseCells(rng.uniform(low, high, (_COMPARED, len(low))), (high - low)[None])
-    solver = Solver(even, np.full(_COMPARED, 1 / _COMPARED), 0.0)
+    solver = SignedKMeans(even, np.full(_COMPARED, 1 / _COMPARED), 0.0)
     costs = [solver.solve(k, n_starts=_STARTS, rng=rng).cost for k in solved.ks]
     return gaps(solved.costs, np.array(costs))
 

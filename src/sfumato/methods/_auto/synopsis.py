@@ -18,7 +18,8 @@ from sfumato._synopsis import Synopsis
 from sfumato._synopsis.cells import GridCells, LooseCells
 from sfumato._synopsis.choose_k import Criterion, k_curve
 from sfumato._synopsis.denoise import denoise_grid, denoise_leaves
-from sfumato._synopsis.kmeans import nearest, weighted_kmeans
+from sfumato._synopsis.distances import nearest
+from sfumato._synopsis.kmeans import weighted_kmeans
 from sfumato.methods._auto.refine import radii_of
 from sfumato.methods._base import Task
 

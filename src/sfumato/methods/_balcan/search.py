@@ -14,7 +14,7 @@ from sfumato._core.queries.choose import Cost, Swaps
 from sfumato._core.queries.counts import Nearest
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.denoise import denoise_leaves
-from sfumato._synopsis.kmeans import Weighted, assign, settle, weighted_kmeans
+from sfumato._synopsis.kmeans import Weighted, assign, lloyd, weighted_kmeans
 from sfumato.methods._balcan.config import Law
 from sfumato.methods._balcan.partition import Cut, into_ball
 
@@ -112,5 +112,5 @@ def by_cubes(
         found, _ = weighted_kmeans(points, weights, k, rng)
     else:
         mass = Weighted.of(points[held], weights[held])
-        found = settle(mass, assign(mass, start / REACH), _STEPS).centers
+        found = lloyd(mass, assign(mass, start / REACH), _STEPS).centers
     return np.rint(found * REACH)
