@@ -169,9 +169,7 @@ def test_a_large_synopsis_is_searched_on_a_sample(monkeypatch):
     monkeypatch.setattr(kmeans, "_SEARCHED", 1000)
     seen = []
     search = kmeans._search
-    monkeypatch.setattr(
-        kmeans, "_search", lambda m, *rest: seen.append(len(m)) or search(m, *rest)
-    )
+    monkeypatch.setattr(kmeans, "_search", lambda m, *rest: seen.append(len(m)) or search(m, *rest))
     _, cost = weighted_kmeans(points, weights, 5, np.random.default_rng(8))
     assert max(seen) <= 5 * 64
     assert cost == pytest.approx(optimum, rel=1e-3)

@@ -8,11 +8,14 @@ from fractions import Fraction
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sfumato._accounting.budget import Account, Caps, Share
 from sfumato._base.types import Floats
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid, Nearest
+from sfumato._core.queries.projection import MAX_ENTRY, MAX_SHIFT, Projection
+from sfumato._lattice.box import REACH
 from sfumato._synopsis import Synopsis
 from sfumato.methods.formulas import RHO
 
@@ -182,3 +185,44 @@ def size_and_rest(curator: Curator, task: Task, share: Share) -> tuple[float, Sh
 def sizes_of(curator: Curator, points: Floats, share: Share) -> Floats:
     """Noisy sizes of the clusters around given centres."""
     return curator.counts(Nearest(np.rint(points).astype(np.int64)), share=share).values
+
+
+# The largest sum that is exact in float64, and the fewest bits of the largest entry.
+_EXACT = 2**53
+_FEWEST_BITS = 16
+
+
+def projection_of(
+    directions: ArrayLike, center: ArrayLike, scale: ArrayLike = 1.0, *, ball: bool = False
+) -> Projection:
+    """Round y ≈ scale·directions @ (x − center) to whole numbers, as finely as is exact.
+
+    directions: (m, d); center: (d,), lattice steps; scale: one number, or (m,). The centre is
+    rounded to whole lattice steps; the largest entry of the matrix keeps at least 16 bits.
+    """
+    wanted = np.asarray(directions, dtype=np.float64)
+    middle = np.asarray(center, dtype=np.float64)
+    factors = np.asarray(scale, dtype=np.float64)
+    if wanted.ndim != 2 or 0 in wanted.shape or middle.shape != wanted.shape[1:]:
+        raise ValueError(
+            f"directions (m, d) and a centre (d,) are needed, got {wanted.shape} and {middle.shape}"
+        )
+    if factors.shape not in ((), wanted.shape[:1]):
+        raise ValueError(f"one scale, or {len(wanted)}, are needed, got {factors.shape}")
+    wanted = wanted * factors[..., np.newaxis]
+    if not (np.isfinite(wanted).all() and np.isfinite(middle).all() and wanted.any()):
+        raise ValueError("directions, centre and scale must be finite, and not all 0")
+    offset = np.rint(np.clip(middle, -REACH, REACH)).astype(np.int64)
+    largest = float(np.abs(wanted).max())
+    finest = MAX_ENTRY.bit_length() - 1 - math.frexp(largest)[1]
+    for shift in range(min(finest, MAX_SHIFT), -1, -1):
+        matrix = np.rint(np.ldexp(wanted, shift)).astype(np.int64)
+        if np.abs(matrix).max() < 2 ** (_FEWEST_BITS - 1):
+            break
+        # What the terms of matrix @ (x − offset) can add up to.
+        if (np.abs(matrix) @ (REACH + np.abs(offset))).max() <= _EXACT:
+            return Projection(matrix, offset, shift, ball)
+    raise ValueError(
+        f"scale·directions has entries of up to {largest:.3g}, which cannot be rounded to "
+        f"whole numbers over 2^0 to 2^{MAX_SHIFT} of {_FEWEST_BITS} bits: rescale it"
+    )

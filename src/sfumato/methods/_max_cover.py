@@ -26,7 +26,15 @@ from sfumato._core.queries.projection import Projection
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.kmeans import weighted_kmeans
 from sfumato.methods._balcan.run import recovered
-from sfumato.methods._base import NUMBER, Centers, NeedsDelta, PlannedTask, Prediction, Task
+from sfumato.methods._base import (
+    NUMBER,
+    Centers,
+    NeedsDelta,
+    PlannedTask,
+    Prediction,
+    Task,
+    projection_of,
+)
 from sfumato.methods._dplloyd import noise_error
 from sfumato.methods.formulas import step_mse
 
@@ -105,7 +113,7 @@ class MaxCover:
         n, for_counts = _size_and_rest(curator, task, account.rest("pure"), parts)
         grids = self.grids(task, n)
         p, picks = grids.n_features, self.picks_for(task.k)
-        projection = projection_of(task.n_features, p, self.alpha, rng)
+        projection = orthogonal_projection(task.n_features, p, self.alpha, rng)
         seen = curator.view(projection)
         picked = seen.cover(grids, share=account.rest("approximate"), picks=picks)
         points = np.unique([one.point for one in picked], axis=0)
@@ -170,16 +178,16 @@ def _check_between(value: object, name: str, most: float) -> None:
         raise ValueError(f"{name} must be a number between 0 and {most:g}, got {value!r}")
 
 
-def projection_of(d: int, p: int, alpha: float, rng: np.random.Generator) -> Projection:
+def orthogonal_projection(d: int, p: int, alpha: float, rng: np.random.Generator) -> Projection:
     """Random directions at right angles, scaled so that the ball of radius 1 + α holds the box.
 
     The average row keeps its length (Johnson and Lindenstrauss); α is the paper's room for those
     that are stretched. In as many dimensions as columns nothing is.
     """
     if p == d:
-        return Projection.of(np.eye(d), np.zeros(d), 1 / math.sqrt(d), ball=True)
+        return projection_of(np.eye(d), np.zeros(d), 1 / math.sqrt(d), ball=True)
     directions = np.linalg.qr(rng.normal(size=(d, p)))[0].T
-    return Projection.of(directions, np.zeros(d), 1 / ((1 + alpha) * math.sqrt(p)), ball=True)
+    return projection_of(directions, np.zeros(d), 1 / ((1 + alpha) * math.sqrt(p)), ball=True)
 
 
 def _size_and_rest(

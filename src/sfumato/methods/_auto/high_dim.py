@@ -18,7 +18,7 @@ from sfumato._lattice.box import REACH
 from sfumato.methods._auto.budget import AXES, MANY, BudgetSplit, RowCount
 from sfumato.methods._auto.refine import MovedClusters, mean_of, merge, radius_around, refine
 from sfumato.methods._auto.synopsis import Choice, Clusters, centers_of, on_tree
-from sfumato.methods._base import Centers
+from sfumato.methods._base import Centers, projection_of
 
 # An axis is looked at up to so many deviations; random ones up to fewer.
 _SPREAD = 2.5
@@ -64,7 +64,7 @@ def columns(curator: Curator, route: BudgetSplit, rows: RowCount) -> Axes:
     mean, rows = mean_of(curator, route.steps.share(route.mean), rows)
     n = rows.n
     radius = _radius(curator, mean, route, n)
-    ball = curator.view(Projection.of(np.eye(d), mean, REACH / radius, ball=True))
+    ball = curator.view(projection_of(np.eye(d), mean, REACH / radius, ball=True))
     answer = ball.moments(Squares(d), share=route.steps.share(route.moments))
     squares = np.maximum(answer.values, answer.noise_std) * (radius / REACH) ** 2 / n
     chosen = np.sort(np.argsort(-squares)[:AXES])
@@ -96,18 +96,18 @@ def main_axes(
     size = route.sketch or min(_RANDOM_AXES if k > MANY else AXES, d)
     sketch = np.eye(d) if size == d else np.linalg.qr(rng.normal(size=(d, size)))[0].T
     # Twice the half diagonal is the longest that a difference to the mean can be.
-    whole = Projection.of(sketch, mean, 1 / (2 * math.sqrt(d)))
+    whole = projection_of(sketch, mean, 1 / (2 * math.sqrt(d)))
     radius = _radius(curator.view(whole), np.zeros(size), route, n) * 2 * math.sqrt(d)
     if random:
         reach = np.full(size, min((_SPREAD_RANDOM if k > MANY else _SPREAD) / math.sqrt(size), 1.0))
         directions, note = sketch, f"{size} random directions"
     else:
-        ball = curator.view(Projection.of(sketch, mean, REACH / radius, ball=True))
+        ball = curator.view(projection_of(sketch, mean, REACH / radius, ball=True))
         shares = route.steps.share(route.moments)
         axes, reach = _main(ball, shares, route, n)
         directions = axes @ sketch
         note = f"{len(axes)} main axes of a sketch of {size} columns"
-    projection = Projection.of(directions, mean, REACH / radius)
+    projection = projection_of(directions, mean, REACH / radius)
     domain = _domain(-reach * REACH, reach * REACH)
     seen = curator.view(projection)
     return Axes(seen, domain, projection.from_view, REACH / radius, 0.0, note)
@@ -204,7 +204,7 @@ def _in_span(
     middle = points.mean(axis=0)
     directions = np.linalg.svd(points - middle, full_matrices=False)[2][: max(1, len(points) - 1)]
     longest = 2 * REACH * math.sqrt(points.shape[1])
-    projection = Projection.of(directions, middle, REACH / longest)
+    projection = projection_of(directions, middle, REACH / longest)
     seen = curator.view(projection)
     start = projection.to_view(points)
     inside = start

@@ -20,7 +20,7 @@ from sfumato.methods._auto.refine import has_cube
 from sfumato.methods._balcan.config import Law, Sizes, StepsBudget
 from sfumato.methods._balcan.partition import Cut, Cutting, partition, shifted_cube, threshold
 from sfumato.methods._balcan.search import SwapSearch, by_cubes, by_swaps, by_weights, pooled
-from sfumato.methods._base import Centers, Task
+from sfumato.methods._base import Centers, Task, projection_of
 from sfumato.methods._dplloyd import lloyd_step, move_to_means
 
 
@@ -77,7 +77,7 @@ class Run:
     def __call__(self, curator: Curator, purse: StepsBudget, rng: np.random.Generator) -> Centers:
         """Find one set of centres. Where p is d nothing is projected."""
         before = purse.spent()
-        projection = projection_of(self.task.n_features, self.sizes.dimensions, rng)
+        projection = gaussian_projection(self.task.n_features, self.sizes.dimensions, rng)
         view = curator.view(projection)
         cuts = self._cuts(view, purse, rng)
         found, how = self._search(view, cuts, purse, purse.spent() - before, rng)
@@ -130,7 +130,7 @@ class Run:
         )
 
 
-def projection_of(d: int, p: int, rng: np.random.Generator) -> Projection:
+def gaussian_projection(d: int, p: int, rng: np.random.Generator) -> Projection:
     """Gaussian directions over √p, scaled so that the ball of radius √d has radius REACH."""
     directions = np.eye(d) if p == d else rng.normal(size=(p, d)) / math.sqrt(p)
-    return Projection.of(directions, np.zeros(d), 1 / math.sqrt(d), ball=True)
+    return projection_of(directions, np.zeros(d), 1 / math.sqrt(d), ball=True)
