@@ -29,9 +29,8 @@ from sfumato.methods._base import (
 )
 from sfumato.methods._dplloyd import DPLloyd, Sukpisit
 from sfumato.methods._eugkm import EUGkM, Hybrid
-from sfumato.methods._gkm import GkM, GkM3K
+from sfumato.methods._gkm import GkM, GkM3K, PGkM
 from sfumato.methods._max_cover import MaxCover
-from sfumato.methods._pgkm import PGkM
 
 GROUP = "sfumato.methods"
 """The entry points by which other packages register methods."""

@@ -15,12 +15,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from sfumato._accounting.budget import Account, Caps, Share
+from sfumato._accounting.budget import Account, Caps
 from sfumato._accounting.gaussian_dp import mu2_of
 from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_whole
 from sfumato._core.curator import Answer, Curator
-from sfumato._core.queries.counts import Grid, Nearest
+from sfumato._core.queries.counts import Nearest
 from sfumato._core.queries.max_cover import MAX_AXES, Grids
 from sfumato._core.queries.projection import Projection
 from sfumato._lattice.box import REACH
@@ -34,6 +34,7 @@ from sfumato.methods._base import (
     Prediction,
     Task,
     projection_of,
+    size_and_rest,
 )
 from sfumato.methods._dplloyd import noise_error
 from sfumato.methods.formulas import step_mse
@@ -110,7 +111,8 @@ class MaxCover:
     ) -> Centers:
         """Buy the number of rows, cover them in a projection, cluster what was picked, average."""
         parts = self.parts(task)
-        n, for_counts = _size_and_rest(curator, task, account.rest("pure"), parts)
+        part = parts["rows"] / (parts["rows"] + parts["counts"])
+        n, for_counts = size_and_rest(curator, task, account.rest("pure"), part)
         grids = self.grids(task, n)
         p, picks = grids.n_features, self.picks_for(task.k)
         projection = orthogonal_projection(task.n_features, p, self.alpha, rng)
@@ -188,16 +190,6 @@ def orthogonal_projection(d: int, p: int, alpha: float, rng: np.random.Generator
         return projection_of(np.eye(d), np.zeros(d), 1 / math.sqrt(d), ball=True)
     directions = np.linalg.qr(rng.normal(size=(d, p)))[0].T
     return projection_of(directions, np.zeros(d), 1 / ((1 + alpha) * math.sqrt(p)), ball=True)
-
-
-def _size_and_rest(
-    curator: Curator, task: Task, share: Share, parts: dict[str, Fraction]
-) -> tuple[float, Share]:
-    if task.n_rows is not None:
-        return max(1.0, float(task.n_rows)), share
-    for_rows, rest = share.split(parts["rows"], parts["counts"])
-    answer = curator.counts(Grid(1, task.n_features), share=for_rows)
-    return max(1.0, float(answer.values[0])), rest
 
 
 def _clustered(points: Ints, counts: Answer, k: int, rng: np.random.Generator) -> Floats:
