@@ -17,7 +17,7 @@ from sfumato.methods._balcan.config import PRESETS
 from sfumato.methods._balcan.partition import (
     Cutting,
     into_ball,
-    most_cubes,
+    max_cubes,
     partition,
     shifted_cube,
     together,
@@ -195,13 +195,13 @@ def test_no_rows_leave_the_first_cube_alone():
 
 
 def test_of_too_many_cubes_the_fullest_are_cut():
-    assert most_cubes(16) == 4
-    assert most_cubes(2) == 4096
+    assert max_cubes(16) == 4
+    assert max_cubes(2) == 4096
     rng = np.random.default_rng(0)
     view, share = opened(rng.uniform(-1, 1, (400, 12)))
     corners, side = shifted_cube(12, 4, rng)
     [cut] = partition(view, [Cutting(corners, side, share.evenly(4), 0.5)])
-    assert max(len(level) for level in cut.levels) == most_cubes(12) == 85
+    assert max(len(level) for level in cut.levels) == max_cubes(12) == 85
 
 
 def test_partitions_are_counted_together_and_end_where_each_ends_alone():

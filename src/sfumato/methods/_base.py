@@ -186,6 +186,13 @@ def _check_remarks(found: Centers, method: str) -> None:
         raise TypeError(f"{method} must return a Synopsis or None as synopsis, got {kind}")
 
 
+def take(share: Share, amount: Fraction) -> Share:
+    """Cut an amount off a share; all of it where there is no more."""
+    if amount >= share.amount:
+        return share
+    return share.split(amount, share.amount - amount)[0]
+
+
 def size_and_rest(
     curator: Curator, task: Task, share: Share, part: Fraction = SLICE
 ) -> tuple[float, Share]:

@@ -11,7 +11,7 @@ from sfumato._accounting.budget import Account, Caps, Share
 from sfumato._accounting.gaussian_dp import mu2_of
 from sfumato._core.curator import Answer, Curator
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid
-from sfumato.methods._base import Task
+from sfumato.methods._base import Task, take
 
 COUNT = Fraction(1, 50)
 """The part of ε that buys the number of rows, unless it is declared."""
@@ -148,13 +148,6 @@ class StepBudget:
 def exact(amount: float) -> Fraction:
     """A float as a fraction that is easy to read."""
     return Fraction(amount).limit_denominator(10**12)
-
-
-def take(share: Share, amount: Fraction) -> Share:
-    """Cut an amount off a share; all of it where there is no more."""
-    if amount >= share.amount:
-        return share
-    return share.split(amount, share.amount - amount)[0]
 
 
 def open_wallet(curator: Curator, task: Task, account: Account) -> FitBudget:

@@ -21,10 +21,10 @@ from sfumato._core.queries.counts import Cubes
 from sfumato._lattice.box import REACH
 
 # The most cubes that are cut at one depth, and coordinates of their parts: the fullest are.
-_MOST_CUBES = 2**12
-_MOST_NUMBERS = 2**22
+_MAX_CUBES = 2**12
+_MAX_NUMBERS = 2**22
 # Coordinates of the parts of all cubes that are counted in one pass.
-_MOST_TOGETHER = 2**24
+_MAX_TOGETHER = 2**24
 
 
 @dataclass(frozen=True)
@@ -146,21 +146,21 @@ def _middles(corners: Ints, side: int) -> Floats:
     return corners.astype(np.float64) + side / 2
 
 
-def most_cubes(p: int) -> int:
+def max_cubes(p: int) -> int:
     """How many cubes are cut at one depth in p dimensions."""
-    return max(1, min(_MOST_CUBES, _MOST_NUMBERS // (p << p)))
+    return max(1, min(_MAX_CUBES, _MAX_NUMBERS // (p << p)))
 
 
 def together(p: int) -> int:
     """How many partitions in p dimensions are counted in one pass."""
-    return max(1, _MOST_TOGETHER // (most_cubes(p) * p << p))
+    return max(1, _MAX_TOGETHER // (max_cubes(p) * p << p))
 
 
 def _fullest(counts: Floats, gamma: float, p: int) -> NDArray[np.bool_]:
     """Which cubes are cut next: those above γ, and of too many the fullest."""
-    most = most_cubes(p)
+    limit = max_cubes(p)
     kept = counts > gamma
-    if kept.sum() > most:
+    if kept.sum() > limit:
         kept = np.zeros(len(counts), dtype=bool)
-        kept[np.argsort(-counts, kind="stable")[:most]] = True
+        kept[np.argsort(-counts, kind="stable")[:limit]] = True
     return kept

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 
@@ -17,9 +16,9 @@ from sfumato._core.queries.counts import Nearest, NearestInProjection
 from sfumato._core.queries.projection import Projection
 from sfumato._lattice.box import REACH
 from sfumato.methods._auto.refine import has_cube
-from sfumato.methods._balcan.config import Law, Sizes, StepsBudget
+from sfumato.methods._balcan.config import PhaseBudget, Recipe, Sizes
 from sfumato.methods._balcan.partition import Cut, Cutting, partition, shifted_cube, threshold
-from sfumato.methods._balcan.search import SwapSearch, by_cubes, by_swaps, by_weights, pooled
+from sfumato.methods._balcan.search import by_cubes, by_swaps, by_weights, pooled
 from sfumato.methods._base import Centers, Task, projection_of
 from sfumato.methods._dplloyd import lloyd_step, move_to_means
 
@@ -47,23 +46,6 @@ def drawable(law: str, curator: Curator, share: Share) -> str:
     return "laplace" if law == "cube" and not has_cube(curator, share) else law
 
 
-Search = Literal["swaps", "coreset"]
-Weights = Literal["both", "bought", "cubes"]
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """The settings of a run that are not sizes."""
-
-    search: Search
-    weights: Weights
-    gamma: float
-    failure: float
-    deepest: bool
-    law: Law
-    subset: int | None
-
-
 @dataclass(frozen=True)
 class Run:
     """What finds one set of centres among about n rows, with noise of this law on the averages."""
@@ -74,20 +56,20 @@ class Run:
     n: float
     law: str
 
-    def __call__(self, curator: Curator, purse: StepsBudget, rng: np.random.Generator) -> Centers:
+    def __call__(self, curator: Curator, budget: PhaseBudget, rng: np.random.Generator) -> Centers:
         """Find one set of centres. Where p is d nothing is projected."""
-        before = purse.spent()
+        before = budget.spent()
         projection = gaussian_projection(self.task.n_features, self.sizes.dimensions, rng)
         view = curator.view(projection)
-        cuts = self._cuts(view, purse, rng)
-        found, how = self._search(view, cuts, purse, purse.spent() - before, rng)
-        shares = purse.averages(purse.spent() - before, self.sizes.rounds)
+        cuts = self._cuts(view, budget, rng)
+        found, how = self._search(view, cuts, budget, budget.spent() - before, rng)
+        shares = budget.averages(budget.spent() - before, self.sizes.rounds)
         points, sizes = recovered(curator, projection, found, shares, self.law)
         return Centers(points, sizes, (*self._notes(cuts), how))
 
-    def _cuts(self, view: Curator, purse: StepsBudget, rng: np.random.Generator) -> list[Cut]:
+    def _cuts(self, view: Curator, budget: PhaseBudget, rng: np.random.Generator) -> list[Cut]:
         sizes, cuttings = self.sizes, []
-        for share in purse.candidates(sizes.partitions):
+        for share in budget.candidates(sizes.partitions):
             shares = share.evenly(sizes.depths)
             failure = self.recipe.failure / sizes.partitions
             gamma = threshold(self.recipe.gamma, float(shares[0].amount), self.n, failure)
@@ -99,7 +81,7 @@ class Run:
         self,
         view: Curator,
         cuts: list[Cut],
-        purse: StepsBudget,
+        budget: PhaseBudget,
         spent: Fraction,
         rng: np.random.Generator,
     ) -> tuple[Floats, str]:
@@ -112,10 +94,9 @@ class Run:
         many = f"{len(points):,} candidates"
         if recipe.search == "swaps" and not self.sizes.swaps:
             return points[rng.choice(len(points), k, replace=False)], f"{k} random ones of {many}"
-        share = purse.search(spent)
+        share = budget.search(spent)
         if recipe.search == "swaps":
-            how = SwapSearch(self.sizes.swaps, recipe.law, recipe.subset)
-            found = by_swaps(view, points, k, share, how, rng)
+            found = by_swaps(view, points, k, share, self.sizes.swaps, recipe, rng)
             return found, f"{self.sizes.swaps} swaps with {many}"
         found, how_found = by_weights(view, points, k, share, rng), f"clusters of {many} by weight"
         if recipe.weights == "bought":
