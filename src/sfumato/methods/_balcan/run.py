@@ -17,7 +17,7 @@ from sfumato._core.queries.projection import Projection
 from sfumato._lattice.box import REACH
 from sfumato.methods._auto.refine import has_cube
 from sfumato.methods._balcan.config import PhaseBudget, Recipe, Sizes
-from sfumato.methods._balcan.partition import Cut, Cutting, partition, shifted_cube, threshold
+from sfumato.methods._balcan.partition import Cutting, partition, shifted_cube, threshold
 from sfumato.methods._balcan.search import by_cubes, by_swaps, by_weights, pooled
 from sfumato.methods._base import Centers, Task, projection_of
 from sfumato.methods._dplloyd import lloyd_step, move_to_means
@@ -67,7 +67,7 @@ class Run:
         points, sizes = recovered(curator, projection, found, shares, self.law)
         return Centers(points, sizes, (*self._notes(cuts), how))
 
-    def _cuts(self, view: Curator, budget: PhaseBudget, rng: np.random.Generator) -> list[Cut]:
+    def _cuts(self, view: Curator, budget: PhaseBudget, rng: np.random.Generator) -> list[Cutting]:
         sizes, cuttings = self.sizes, []
         for share in budget.candidates(sizes.partitions):
             shares = share.evenly(sizes.depths)
@@ -80,7 +80,7 @@ class Run:
     def _search(
         self,
         view: Curator,
-        cuts: list[Cut],
+        cuts: list[Cutting],
         budget: PhaseBudget,
         spent: Fraction,
         rng: np.random.Generator,
@@ -103,7 +103,7 @@ class Run:
             return found, how_found
         return by_cubes(cuts, k, rng, found), f"{how_found}, settled among {cells}"
 
-    def _notes(self, cuts: list[Cut]) -> tuple[str, ...]:
+    def _notes(self, cuts: list[Cutting]) -> tuple[str, ...]:
         sizes, deepest = self.sizes, max(len(cut.levels) for cut in cuts)
         return (
             f"{sizes.partitions} partitions in {sizes.dimensions} dimensions, "

@@ -15,7 +15,7 @@ from sfumato._lattice.box import REACH
 from sfumato._synopsis.denoise import denoise_leaves
 from sfumato._synopsis.kmeans import Weighted, assign, lloyd, weighted_kmeans
 from sfumato.methods._balcan.config import Recipe
-from sfumato.methods._balcan.partition import Cut, into_ball
+from sfumato.methods._balcan.partition import Cutting, into_ball
 
 # Swaps that are scored at once; of more candidates a random part is taken.
 _MAX_SWAPS = 2**20
@@ -24,7 +24,7 @@ _MAX_SWAPS = 2**20
 _STEPS = 20
 
 
-def pooled(cuts: list[Cut], k: int, deepest: bool) -> Floats:
+def pooled(cuts: list[Cutting], k: int, deepest: bool) -> Floats:
     """The candidates of all partitions: at least k, filled up with the fullest cubes not cut."""
     found = np.concatenate([cut.candidates(k if deepest else None) for cut in cuts])
     if len(found) < k:
@@ -92,7 +92,7 @@ def by_weights(
 
 
 def by_cubes(
-    cuts: list[Cut], k: int, rng: np.random.Generator, start: Floats | None = None
+    cuts: list[Cutting], k: int, rng: np.random.Generator, start: Floats | None = None
 ) -> Floats:
     """Cluster the cubes that were counted but not cut, by those counts: post-processing.
 
