@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol, Self, runtime_checkable
@@ -204,6 +205,10 @@ def size_and_rest(
     return max(1.0, float(answer.values[0])), rest
 
 
+KChoice = Callable[[Synopsis, np.random.Generator], tuple[int, tuple[str, ...]]]
+"""The number of clusters on a synopsis, and a note for the receipt if it was chosen there."""
+
+
 def chosen_k(
     task: Task, synopsis: Synopsis, least: int, by: Criterion, rng: np.random.Generator
 ) -> tuple[int, tuple[str, ...]]:
@@ -214,9 +219,14 @@ def chosen_k(
     return k, (f"{k} clusters, chosen on the released counts by {by}",)
 
 
+def nearest_to(points: Floats) -> Nearest:
+    """The cells of points (k, d), rounded to whole lattice steps."""
+    return Nearest(np.rint(points).astype(np.int64))
+
+
 def sizes_of(curator: Curator, points: Floats, share: Share) -> Floats:
     """Noisy sizes (k,) of the clusters around centres (k, d), lattice steps."""
-    return curator.counts(Nearest(np.rint(points).astype(np.int64)), share=share).values
+    return curator.counts(nearest_to(points), share=share).values
 
 
 # The largest sum that is exact in float64, and the fewest bits of the largest entry.

@@ -23,7 +23,7 @@ from sfumato._core.curator import CellTotals, Curator
 from sfumato._core.queries.counts import Nearest, NearestInProjection
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.starts import sphere_packing
-from sfumato.methods._base import NUMBER, Centers, PlannedTask, Prediction, Task
+from sfumato.methods._base import NUMBER, Centers, PlannedTask, Prediction, Task, nearest_to
 from sfumato.methods.formulas import RHO, step_mse
 
 NoiseChoice = Literal["auto", "cube", "laplace", "gaussian"]
@@ -184,8 +184,7 @@ def totals_memory(task: Task) -> int:
 
 def lloyd_step(curator: Curator, points: Floats, share: Share, law: str) -> tuple[Floats, Floats]:
     """Move centres (k, d), lattice steps, to the noisy means; returns them and noisy sizes (k,)."""
-    cells = Nearest(np.rint(points).astype(np.int64))
-    return move_to_means(curator, cells, points, share, law)
+    return move_to_means(curator, nearest_to(points), points, share, law)
 
 
 def move_to_means(
