@@ -33,7 +33,9 @@ class Case:
 CASES = {
     "grid": Case(1000, 2, 3, PURE, ("a grid of", "spread out", "one clipped step")),
     "grid alone": Case(200, 2, 3, PURE, ("a grid of", "no further step")),
-    "tree": Case(2000, 2, 3, PURE, ("PrivTree with", "in clumps", "one clipped step"), clumped=True),
+    "tree": Case(
+        2000, 2, 3, PURE, ("PrivTree with", "in clumps", "one clipped step"), clumped=True
+    ),
     "line": Case(1000, 1, 3, PURE, ("a grid of",)),
     "three columns": Case(1000, 3, 3, GAUSSIAN, ("a grid of",)),
     "choose k": Case(1000, 2, 6, PURE, ("chosen on the released counts",), choose_k=True),

@@ -116,7 +116,7 @@ def test_one_centre_that_noise_would_hide_is_the_mean(delta):
     assert "mean alone" in predict(Auto(), task).note
     model = PrivateKMeans(1, epsilon=0.01, delta=delta, bounds=(0, 1), n_rows=50)
     model.fit(np.random.default_rng(0).uniform(size=(50, 30)))
-    assert "All 1 centres are the noisy mean: ε is too small for more" in model.receipt_.notes
+    assert "The centre is the noisy mean: ε is too small for more" in model.receipt_.notes
 
 
 @pytest.mark.parametrize("bounds", [(0, 1), "private"])

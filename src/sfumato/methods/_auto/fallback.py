@@ -64,7 +64,7 @@ def middle_alone(curator: Curator, budget: FitBudget) -> Centers:
     task = budget.task
     n = curator.counts(Grid(1, task.n_features), share=budget.rest("pure")).values[0]
     points = np.zeros((task.k, task.n_features))
-    note = f"All {task.k} centres are the middle of the bounds: ε is too small for more"
+    note = f"{_all(task)} the middle of the bounds: ε is too small for more than the number of rows"
     return Centers(points, np.full(task.k, n / task.k), (note,))
 
 
@@ -77,4 +77,8 @@ def mean_alone(curator: Curator, budget: FitBudget, why: str) -> Centers:
         rows = rows.and_by(curator.counts(everything, share=budget.rest("pure")))
     mean, rows = mean_of(curator, budget.rest(budget.currency), rows)
     points, sizes = np.tile(mean, (task.k, 1)), np.full(task.k, rows.n / task.k)
-    return Centers(points, sizes, (f"All {task.k} centres are the noisy mean: {why}",))
+    return Centers(points, sizes, (f"{_all(task)} the noisy mean: {why}",))
+
+
+def _all(task: Task) -> str:
+    return f"All {task.k} centres are" if task.k > 1 else "The centre is"
