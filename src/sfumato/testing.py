@@ -62,7 +62,7 @@ def check_method(
         for each in (task, replace(task, n_rows=_ROWS)):
             check.small_tables(each)
             check.repeated(each)
-            # Where δ buys nothing, or a count is saved, all else is asked as before.
+            # Where δ changes nothing, or n is declared, all other queries are as before.
             check.neighbours(each, pairs=1 if each.n_rows or caps == known else None)
         check.groups(task)
         known = caps

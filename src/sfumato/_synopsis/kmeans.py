@@ -401,8 +401,8 @@ def _improve(cells: WeightedCells, centers: Floats, cost: float) -> tuple[Floats
 def best_swaps(cells: WeightedCells, centers: Floats) -> Floats:
     """The few most promising sets (s, k, d) that differ from `centers` in one centre, if any.
 
-    New places are points with much cost. What a swap saves is told before any other centre moves,
-    so that one which costs a little more can still be worth it.
+    New places are points with much cost. What a swap saves is computed before the other centres
+    move, so that one which costs a little more can still be worth it.
     """
     points, weights = cells.points[:], cells.weights
     lifted = lift(points)

@@ -48,8 +48,8 @@ def sphere_packings(n: int, k: int, n_features: int, rng: np.random.Generator) -
 
 def _tries(k: int, n_features: int) -> int:
     # In many dimensions random points are far apart: a few tries find as good a packing.
-    most = _TRIES_PER_POINT if n_features < _MANY_FEATURES else _FEW_TRIES
-    return int(np.clip(_WORK / (k * k * n_features), 2, most)) * k
+    limit = _TRIES_PER_POINT if n_features < _MANY_FEATURES else _FEW_TRIES
+    return int(np.clip(_WORK / (k * k * n_features), 2, limit)) * k
 
 
 def _bisect(k: int, n_features: int, rng: np.random.Generator) -> tuple[Floats, float]:

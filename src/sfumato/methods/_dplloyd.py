@@ -51,15 +51,15 @@ class _NoisyLloyd(ABC):
     def predict(self, task: PlannedTask) -> Prediction:
         """The noise of the last step, if all are taken."""
         weights = self.weights()
-        law = choose_noise(self.noise, len(weights), task)
+        noise = choose_noise(self.noise, len(weights), task)
         part = weights[-1] / sum(weights)
-        if law == "gaussian":
+        if noise == "gaussian":
             budget = math.sqrt(mu2_of(task.epsilon, task.delta) * part)
         else:
             budget = float(task.epsilon) * part
-        error = step_mse(task.n, task.k, budget, noise_error(law, task.n_features))
+        error = step_mse(task.n, task.k, budget, noise_error(noise, task.n_features))
         up_to = "up to " if self.tol >= 0 else ""
-        note = f"{up_to}{len(weights)} iterations with {law} noise, from a data-independent start"
+        note = f"{up_to}{len(weights)} iterations with {noise} noise, from a data-independent start"
         memory, passes = totals_memory(task), len(weights)
         return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
@@ -68,13 +68,13 @@ class _NoisyLloyd(ABC):
     ) -> Centers:
         """Step until the noisy centres hold still or the shares are used up."""
         points, sizes = sphere_packing(task.k, task.n_features, rng), np.zeros(task.k)
-        law = law_of(self.noise, account)
-        shares, taken, still = account.rest(currency(law)).split(*self.weights()), 0, False
+        noise = noise_of(self.noise, account)
+        shares, taken, still = account.rest(currency(noise)).split(*self.weights()), 0, False
         while taken < len(shares) and not still:
-            moved, sizes = lloyd_step(curator, points, shares[taken], law)
+            moved, sizes = lloyd_step(curator, points, shares[taken], noise)
             still = bool(np.abs(moved - points).max() <= self.tol * REACH)
             points, taken = moved, taken + 1
-        note = f"{taken} of {len(shares)} iterations, {law} noise"
+        note = f"{taken} of {len(shares)} iterations, {noise} noise"
         return Centers(points, sizes, (note,))
 
 
@@ -132,14 +132,14 @@ def weights(schedule: Schedule, iterations: int) -> list[int]:
     return [1] * iterations
 
 
-def currency(law: str) -> Literal["pure", "gdp"]:
-    """The currency that pays for a noise law."""
-    return "gdp" if law == "gaussian" else "pure"
+def currency(noise: str) -> Literal["pure", "gdp"]:
+    """The currency of a kind of noise."""
+    return "gdp" if noise == "gaussian" else "pure"
 
 
-def one_currency(law: str, task: Task) -> Caps:
-    """Caps that put the whole budget into the currency of `law`."""
-    if currency(law) == "gdp":
+def one_currency(noise: str, task: Task) -> Caps:
+    """Caps that put the whole budget into the currency of `noise`."""
+    if currency(noise) == "gdp":
         return Caps(gaussian=(task.epsilon, task.delta))
     return Caps(pure=task.epsilon)
 
@@ -160,19 +160,19 @@ def choose_noise(noise: NoiseChoice, iterations: int, task: Task) -> str:
     return "cube" if pure <= gaussian else "gaussian"
 
 
-def law_of(noise: NoiseChoice, account: Account) -> str:
-    """The noise law that an account was opened for."""
+def noise_of(noise: NoiseChoice, account: Account) -> str:
+    """The kind of noise that an account was opened for."""
     if account.caps.gaussian[1]:
         return "gaussian"
     return "laplace" if noise == "laplace" else "cube"
 
 
-def noise_error(law: str, n_features: int) -> float:
+def noise_error(noise: str, n_features: int) -> float:
     """Expected squared error of a centre × count², for ε = 1 or μ = 1 in the cube [−1, 1]^d."""
     d, off_center = float(n_features), 4 * n_features * RHO**2
-    if law == "cube":
+    if noise == "cube":
         return (d + off_center) * (d + 2) * (d + 3) / 3
-    if law == "gaussian":
+    if noise == "gaussian":
         return (d + math.sqrt(off_center)) ** 2
     return 2 * (d + math.cbrt(off_center)) ** 3
 
@@ -182,19 +182,19 @@ def totals_memory(task: Task) -> int:
     return 3 * NUMBER * task.k * (task.n_features + 1)
 
 
-def lloyd_step(curator: Curator, points: Floats, share: Share, law: str) -> tuple[Floats, Floats]:
+def lloyd_step(curator: Curator, points: Floats, share: Share, noise: str) -> tuple[Floats, Floats]:
     """Move centres (k, d), lattice steps, to the noisy means; returns them and noisy sizes (k,)."""
-    return move_to_means(curator, nearest_to(points), points, share, law)
+    return move_to_means(curator, nearest_to(points), points, share, noise)
 
 
 def move_to_means(
-    curator: Curator, cells: Nearest | NearestInProjection, points: Floats, share: Share, law: str
+    curator: Curator, cells: Nearest | NearestInProjection, points: Floats, share: Share, noise: str
 ) -> tuple[Floats, Floats]:
     """Move the point of every cell to the noisy mean of its rows; returns them and noisy sizes.
 
     points: (k, d), lattice steps. Where a noisy count is below its noise_std the point stays.
     """
-    totals = _noisy_totals(curator, cells, share, law)
+    totals = _noisy_totals(curator, cells, share, noise)
     sizes = totals.sizes.values
     enough = sizes > max(1.0, totals.sizes.noise_std)
     means = totals.sums.values / np.where(enough, sizes, 1.0)[:, None]
@@ -203,12 +203,12 @@ def move_to_means(
 
 
 def _noisy_totals(
-    curator: Curator, cells: Nearest | NearestInProjection, share: Share, law: str
+    curator: Curator, cells: Nearest | NearestInProjection, share: Share, noise: str
 ) -> CellTotals:
-    if law == "cube":
+    if noise == "cube":
         return curator.sums(cells, share=share, joint=True)
     # The best ratio of the two shares is a constant of d: minimise a/x² + b/y² (or a/x + b/y).
     d, off_center = curator.box.n_features, 4 * curator.box.n_features * RHO**2
-    for_counts = math.sqrt(off_center) if law == "gaussian" else math.cbrt(off_center)
+    for_counts = math.sqrt(off_center) if noise == "gaussian" else math.cbrt(off_center)
     count_share, sum_share = share.split(for_counts, d)
     return curator.sums(cells, share=sum_share, counts=count_share)

@@ -175,6 +175,6 @@ class Hybrid(_OnGrid):
 def _reason(task: Task, n: float, threshold: float) -> str:
     at_most = "at most " if task.choose_k else ""
     return (
-        f"a step pays from ε = {max(threshold, float(_MIN_EPSILON)):.3g} to {_MAX_EPSILON:.3g} for "
-        f"{at_most}{task.k} clusters in about {n:,.0f} rows, and ε is {float(task.epsilon):.3g}"
+        f"a step helps from ε = {max(threshold, float(_MIN_EPSILON)):.3g} to {_MAX_EPSILON:.3g} "
+        f"for {at_most}{task.k} clusters in about {n:,.0f} rows, and ε is {float(task.epsilon):.3g}"
     )

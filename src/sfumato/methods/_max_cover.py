@@ -2,8 +2,8 @@
 
 Nguyen, Chaturvedi, Xu. Differentially private k-means via exponential mechanism and max cover. AAAI
 2021, Algorithms 1 and 2. Departs from it: all picks together cost what docs/proofs/max-cover.md
-proves, the number of rows and the last Lloyd round are paid for, averages are the house's noisy
-sums over noisy counts, and the smallest radius is a public number instead of 1/n.
+proves, the number of rows and the last Lloyd round are charged, averages are noisy sums over noisy
+counts, and the smallest radius is a public number instead of 1/n.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from sfumato.methods._base import (
 from sfumato.methods._dplloyd import noise_error
 from sfumato.methods.formulas import step_mse
 
-MOST_WORK = 1e11
-"""Rows × grid points near each × radii that are counted without asking."""
+MAX_WORK = 1e11
+"""Rows × grid points near each × radii that are counted by default."""
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 """The paper's bound on the error needs an α below this: 1 − α − α² must be positive."""
@@ -60,7 +60,7 @@ class MaxCover:
 
     `dimensions` of the projection, ⌊ln(n)/2⌋ if None. Radii are parts of the ball that holds the
     projected rows; `r_min="1/n"` is the paper's. `picks` for each radius, k·max(1, ⌈log₂(1/α)⌉) if
-    None. `budget` weighs what ε buys: the number of rows (unless it is declared), the cover, the
+    None. `budget` weighs the parts of ε: the number of rows (unless it is declared), the cover, the
     counts of the picked points, the averages, the last Lloyd round; `delta_cover` is the part of δ
     that the cover takes. More than `work` rows × grid points × radii are refused.
     """
@@ -73,7 +73,7 @@ class MaxCover:
     picks: int | None = None
     budget: tuple[float, ...] = (0.02, 0.38, 0.1, 0.2, 0.3)
     delta_cover: float = 0.5
-    work: float = MOST_WORK
+    work: float = MAX_WORK
 
     def __post_init__(self) -> None:
         for name in ("dimensions", "picks"):
@@ -81,8 +81,8 @@ class MaxCover:
                 object.__setattr__(self, name, check_whole(getattr(self, name), name))
         if self.dimensions is not None and self.dimensions > MAX_AXES:
             raise ValueError(f"dimensions must be at most {MAX_AXES}, got {self.dimensions}")
-        for name, most in (("alpha", math.inf), ("delta_cover", 1), ("work", math.inf)):
-            _check_between(getattr(self, name), name, most)
+        for name, limit in (("alpha", math.inf), ("delta_cover", 1), ("work", math.inf)):
+            _check_between(getattr(self, name), name, limit)
         if self.r_min != "1/n":
             _check_between(self.r_min, "r_min (or '1/n')", 2)
         object.__setattr__(self, "budget", tuple(self.budget))
@@ -109,7 +109,7 @@ class MaxCover:
     def __call__(
         self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
     ) -> Centers:
-        """Buy the number of rows, cover them in a projection, cluster what was picked, average."""
+        """Estimate the number of rows, cover them in a projection, cluster the picks, average."""
         parts = self.parts(task)
         part = parts["rows"] / (parts["rows"] + parts["counts"])
         n, for_counts = size_and_rest(curator, task, account.rest("pure"), part)
@@ -145,7 +145,7 @@ class MaxCover:
         return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
     def parts(self, task: Task) -> dict[str, Fraction]:
-        """What part of ε buys what; a declared number of rows costs nothing."""
+        """The parts of ε by name; a declared number of rows costs nothing."""
         weights = [Fraction(w) for w in self.budget]
         if task.n_rows is not None:
             weights[0] = Fraction(0)
@@ -175,15 +175,15 @@ class MaxCover:
         return grids
 
 
-def _check_between(value: object, name: str, most: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < most:
-        raise ValueError(f"{name} must be a number between 0 and {most:g}, got {value!r}")
+def _check_between(value: object, name: str, limit: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < limit:
+        raise ValueError(f"{name} must be a number between 0 and {limit:g}, got {value!r}")
 
 
 def orthogonal_projection(d: int, p: int, alpha: float, rng: np.random.Generator) -> Projection:
     """Random directions at right angles, scaled so that the ball of radius 1 + α holds the box.
 
-    The average row keeps its length (Johnson and Lindenstrauss); α is the paper's room for those
+    The average row keeps its length (Johnson and Lindenstrauss); α is the paper's margin for those
     that are stretched. In as many dimensions as columns nothing is.
     """
     if p == d:

@@ -48,13 +48,13 @@ def caps_of(task: Task, tree: Fraction, steps: int) -> Caps:
 
 @dataclass(frozen=True)
 class RowCount:
-    """About how many rows there are, with the deviation of its noise: 0 where it is declared."""
+    """The number of rows, and the noise_std of that estimate: 0 where it is declared."""
 
     n: float
     std: float
 
     def and_by(self, answer: Answer) -> RowCount:
-        """What two counts of the same rows say together."""
+        """Combine two noisy counts of the same rows, by inverse variance."""
         if not self.std:
             return self
         mine, theirs = self.std**-2, answer.noise_std**-2
@@ -64,7 +64,7 @@ class RowCount:
 
 @dataclass(frozen=True)
 class FitBudget:
-    """The account of a fit, and about how many rows it is for."""
+    """The account of a fit, its task, and the number of rows."""
 
     account: Account
     task: Task
@@ -72,7 +72,7 @@ class FitBudget:
 
     @property
     def n(self) -> float:
-        """About how many rows there are."""
+        """The estimated number of rows."""
         return self.rows.n
 
     @property
@@ -161,23 +161,23 @@ def open_budget(curator: Curator, task: Task, account: Account) -> FitBudget:
 
 
 LOW = 3
-"""Up to so many columns counts of cells say everything."""
+"""Up to so many columns a grid or a tree over all columns will do."""
 
 MIDDLE = 24
-"""Up to so many columns the rows are looked at in their own columns; beyond, in fewer axes."""
+"""Up to so many columns a tree uses columns; beyond, main axes or random directions."""
 
 AXES = 12
-"""A tree finds its way in so many dimensions."""
+"""The most dimensions of a tree."""
 
 MANY = 24
-"""More clusters than this need more than `AXES` axes to be told apart."""
+"""More clusters than this need more than `AXES` axes."""
 
-# Rows × ε that tell a radius from noise: to set its part of ε, and to ask for it at all.
+# Rows × ε at which a radius stands out from noise: to set its part of ε, and to query it at all.
 _RADIUS_ROWS = 80
 _ASK_RADIUS = 30
 
 FIND_RADIUS = 12
-"""Rows × ε below which a radius cannot be told from noise at all."""
+"""Rows × ε up to which a radius does not stand out from noise."""
 
 # noise_std of a coordinate of the mean, in half widths, up to which it is estimated.
 _MEAN_NOISE = 0.3
@@ -200,7 +200,7 @@ class BudgetSplit:
     """Fractions of `steps` for the mean, the moments, and steps inside the axes and in full.
 
     `radii` is the pure ε of each of two rounds of radii, `tree` that of the tree. `sketch` is the
-    number of dimensions in which main axes are looked for, 0 where noise would hide them.
+    number of dimensions in which main axes are estimated, 0 where noise would hide them.
     """
 
     steps: StepBudget

@@ -31,7 +31,7 @@ _INSIDE = 0.75
 _ABOVE_EDGE = 0.8
 _LEAST_SPREAD = 0.3
 
-# Directions that tell more than `MANY` clusters apart without knowing where the rows lie.
+# Random directions for more than `MANY` clusters.
 _RANDOM_AXES = 16
 
 

@@ -18,7 +18,7 @@ from sfumato.methods._base import Centers, KChoice
 _PAYS = 100
 FIRST = 0.6
 
-# A histogram of 64 cells tells clumps from spread-out rows: few cells that hold most of them.
+# Rows lie in clumps if few of the 64 cells of a histogram hold most of them.
 _CLUMPS = 0.04
 _CLUMPED = 0.1
 _SURE = 1.5
@@ -74,7 +74,7 @@ def looks_twice(n: float, epsilon: float, k: int) -> bool:
 
 
 def grid_of(k: int, d: int, n: float, epsilon: float) -> Grid:
-    """A grid of enough cells to tell k clusters apart, and no more than their noise allows."""
+    """A grid of enough cells for k clusters, and no more than their noise allows."""
     per_row = 0.1 if d <= 2 else 0.2
     wanted = max(per_row * n * epsilon, (3**d + 3) * k, 16)
     return Grid(int(np.clip(math.ceil(wanted ** (1 / d)), 3, 4e5 ** (1 / d))), d)

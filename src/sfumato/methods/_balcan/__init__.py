@@ -43,7 +43,7 @@ from sfumato.methods._base import (
     size_and_rest,
     sizes_of,
 )
-from sfumato.methods._dplloyd import NoiseChoice, check_choice, choose_noise, law_of, noise_error
+from sfumato.methods._dplloyd import NoiseChoice, check_choice, choose_noise, noise_error, noise_of
 from sfumato.methods.formulas import step_mse
 
 
@@ -53,14 +53,14 @@ class Balcan:
 
     `dimensions` of the projection, `runs` to choose from, `partitions` of shifted cubes into at
     most `depths` halvings, `gamma` times ln(n·partitions/failure)/ε′ rows for a cube to be cut;
-    `swaps` under a `law` of selection, each with `subset` of the candidates; `rounds` of private
+    `swaps` by the mechanism `law`, each with `subset` of the candidates; `rounds` of private
     k-means at the end. `budget` weighs candidates, search, recovery, rounds and the choice among
-    runs; `carry` hands on what the partitions leave of it. `deepest` takes the candidates of the
-    greatest depths until there are k.
-    `search="coreset"` clusters weights in place of swaps: counts of rows around the candidates that
-    are `"bought"`, those of the `"cubes"`, which are there already, or `"both"`, the first to find
-    the clusters and the second to place them. `failure` is a probability that the theory gives up
-    on, not the δ of (ε, δ)-DP.
+    runs; with `carry` later phases get what the partitions leave of it. `deepest` takes the
+    candidates of the greatest depths until there are k.
+    `search="coreset"` clusters weights in place of swaps: counts around the candidates, released
+    for this (`"bought"`), the counts of the `"cubes"`, or `"both"`, the first to find the clusters
+    and the second to place them. `failure` is a failure probability of the theory, not the δ of
+    (ε, δ)-DP.
     """
 
     preset: PresetName = "edler"
@@ -121,7 +121,7 @@ class Balcan:
         sizes, recipe = self.sizes(task, n), self.recipe()
         self._check(task, n)
         budget = PhaseBudget.of(account, self.parts(), sizes.runs, carry=bool(self.carry))
-        run = Run(recipe, sizes, task, n, law_of(self.noise, account))
+        run = Run(recipe, sizes, task, n, noise_of(self.noise, account))
         found = [run(curator, budget, rng) for _ in range(sizes.runs)]
         best = found[0]
         if sizes.runs > 1:
@@ -138,18 +138,18 @@ class Balcan:
         caps, sizes, parts = self.division(task), self.sizes(task, task.n), self.parts()
         last = parts.steps(sizes.rounds)[-1] / sizes.runs
         if caps.delta:
-            law, budget = "gaussian", math.sqrt(mu2_of(*caps.gaussian) * last / parts.averages)
+            noise, budget = "gaussian", math.sqrt(mu2_of(*caps.gaussian) * last / parts.averages)
         else:
-            law = "laplace" if self.noise == "laplace" else "cube"
+            noise = "laplace" if self.noise == "laplace" else "cube"
             budget = float(last) * task.after_count
-        error = step_mse(task.n, task.k, budget, noise_error(law, task.n_features))
+        error = step_mse(task.n, task.k, budget, noise_error(noise, task.n_features))
         cut = min(sizes.partitions, together(sizes.dimensions)) * max_cubes(sizes.dimensions)
         children = cut << sizes.dimensions
         numbers = task.k * (task.n_features + 1) + children * (sizes.dimensions + 2)
         memory, passes = 3 * NUMBER * numbers, sizes.passes + task.count_passes
         note = (
             f"up to {sizes.passes:,} passes in {sizes.dimensions} dimensions, then averages with "
-            f"{law} noise; without the error of the search"
+            f"{noise} noise; without the error of the search"
         )
         return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 

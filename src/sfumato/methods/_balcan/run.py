@@ -24,37 +24,38 @@ from sfumato.methods._dplloyd import lloyd_step, move_to_means
 
 
 def recovered(
-    curator: Curator, projection: Projection, found: Floats, shares: Sequence[Share], law: str
+    curator: Curator, projection: Projection, found: Floats, shares: Sequence[Share], noise: str
 ) -> tuple[Floats, Floats]:
     """Average the rows nearest to each projected centre, then take rounds of private k-means.
 
-    Edler 2023, Algorithms 5 and 6. A centre whose noisy count is too small stays at the point that
-    is seen where the centre was found, the shortest of all such points.
+    Edler 2023, Algorithms 5 and 6. found: (k, p), lattice steps of the view; returns centres (k, d)
+    in lattice steps and sizes (k,). A centre whose noisy count is too small stays at the shortest
+    point that is projected to where it was found.
     """
     lifted = found @ np.linalg.pinv(projection.directions).T + projection.offset
     points: Floats = np.clip(lifted, -REACH, REACH).astype(np.float64)
     cells = NearestInProjection(projection, Nearest(found.astype(np.int64)))
     first, *rounds = shares
-    points, sizes = move_to_means(curator, cells, points, first, drawable(law, curator, first))
+    points, sizes = move_to_means(curator, cells, points, first, drawable(noise, curator, first))
     for share in rounds:
-        points, sizes = lloyd_step(curator, points, share, drawable(law, curator, share))
+        points, sizes = lloyd_step(curator, points, share, drawable(noise, curator, share))
     return points, sizes
 
 
-def drawable(law: str, curator: Curator, share: Share) -> str:
-    """The law itself; Laplace noise in place of cube noise that cannot be drawn for a share."""
-    return "laplace" if law == "cube" and not has_cube(curator, share) else law
+def drawable(noise: str, curator: Curator, share: Share) -> str:
+    """The noise itself; Laplace noise in place of cube noise that cannot be sampled for a share."""
+    return "laplace" if noise == "cube" and not has_cube(curator, share) else noise
 
 
 @dataclass(frozen=True)
 class Run:
-    """What finds one set of centres among about n rows, with noise of this law on the averages."""
+    """Finds one set of centres among about n rows, with this noise on the averages."""
 
     recipe: Recipe
     sizes: Sizes
     task: Task
     n: float
-    law: str
+    noise: str
 
     def __call__(self, curator: Curator, budget: PhaseBudget, rng: np.random.Generator) -> Centers:
         """Find one set of centres. Where p is d nothing is projected."""
@@ -64,7 +65,7 @@ class Run:
         cuts = self._cuts(view, budget, rng)
         found, how = self._search(view, cuts, budget, budget.spent() - before, rng)
         shares = budget.averages(budget.spent() - before, self.sizes.rounds)
-        points, sizes = recovered(curator, projection, found, shares, self.law)
+        points, sizes = recovered(curator, projection, found, shares, self.noise)
         return Centers(points, sizes, (*self._notes(cuts), how))
 
     def _cuts(self, view: Curator, budget: PhaseBudget, rng: np.random.Generator) -> list[Cutting]:
@@ -101,7 +102,7 @@ class Run:
         found, how_found = by_weights(view, points, k, share, rng), f"clusters of {many} by weight"
         if recipe.weights == "bought":
             return found, how_found
-        return by_cubes(cuts, k, rng, found), f"{how_found}, settled among {cells}"
+        return by_cubes(cuts, k, rng, found), f"{how_found}, then Lloyd steps on {cells}"
 
     def _notes(self, cuts: list[Cutting]) -> tuple[str, ...]:
         sizes, deepest = self.sizes, max(len(cut.levels) for cut in cuts)
