@@ -14,7 +14,7 @@ from sfumato._private_kmeans import PrivateKMeans
 from sfumato.methods import METHODS, PlannedTask, Predicting
 from sfumato.theory import LowerBound, cube_floor
 
-MOST_ROWS = 10**15
+MAX_ROWS = 10**15
 """More rows than this were not meant."""
 
 UNPREDICTED = "can run; it gives no prediction"
@@ -130,9 +130,9 @@ def plan(
     epsilon, delta : float
         The privacy budget.
     bounds : pair (lower, upper), optional
-        Public bounds, scalars or one value per column; with them noise is also told in their units.
+        Public bounds, scalars or one per column; with them noise is also given in their units.
     n_rows_known : bool, default=False
-        Whether the fit will declare its number of rows public, so that no method has to buy it.
+        Whether the fit will declare its number of rows public: no method has to estimate it.
 
     Returns
     -------
@@ -147,8 +147,8 @@ def plan(
 
     """
     n, d, k = check_whole(n, "n"), check_whole(d, "d"), check_whole(k, "k")
-    if n > MOST_ROWS:
-        raise ValueError(f"n must be at most {MOST_ROWS:.0e}, got {n}")
+    if n > MAX_ROWS:
+        raise ValueError(f"n must be at most {MAX_ROWS:.0e}, got {n}")
     box = None if bounds is None else Box.of(bounds, d)
     spent = check_epsilon(epsilon), check_delta(delta)
     task = PlannedTask(k, d, *spent, n if n_rows_known else None, n)
@@ -204,17 +204,10 @@ def table_of(plan: Plan) -> Any:  # noqa: ANN401  (rich is imported only where i
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("note")
     for row in plan.rows:
-        if row.predicted:
-            cells = [
-                f"{row.error:.2g}",
-                _noise(row),
-                _bytes(row.memory),
-                f"{row.passes:,}",
-                row.note,
-            ]
-        else:
-            cells = ["–"] * 4 + [row.why_not or row.note]
-        table.add_row(row.method, *cells)
+        numbers = [f"{row.error:.2g}", _noise(row), _bytes(row.memory), f"{row.passes:,}"]
+        table.add_row(
+            row.method, *(numbers if row.predicted else ["–"] * 4), row.why_not or row.note
+        )
     return table
 
 
@@ -225,22 +218,19 @@ def sentences_of(plan: Plan) -> list[str]:
         "Even that is no better than always answering the middle: take more rows, a larger ε, "
         "fewer columns or fewer centres."
     )
+    bound = (
+        f"Lower bound: worst-case expected cost ≥ {plan.floor.cost:.2g}, the sum of squared "
+        "distances in that cube over all datasets of up to so many rows, for every method."
+    )
     return [
         f"Default: {plan.default}. Smallest predicted error: {plan.best}.",
         *([drowned] if plan.drowned else []),
-        *([_floor(plan)] if plan.floor.cost else []),
+        *([bound] if plan.floor.cost else []),
         "Error: mean squared distance of a centre in the cube [−1, 1]^d, where a method finds "
         f"clusters of equal size. Noise: one deviation of a coordinate, in {unit}.",
         f"Memory is beside the rows, which take {_bytes(plan.lattice)}. No data was read, and no "
         "privacy spent.",
     ]
-
-
-def _floor(plan: Plan) -> str:
-    return (
-        f"Lower bound: worst-case expected cost ≥ {plan.floor.cost:.2g}, the sum of squared "
-        "distances in that cube over all datasets of up to so many rows, for every method."
-    )
 
 
 def _noise(row: PlanRow) -> str:

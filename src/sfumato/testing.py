@@ -61,7 +61,7 @@ def check_method(
         for each in (task, replace(task, n_rows=_ROWS)):
             check.small_tables(each)
             check.repeated(each)
-            # Where δ buys nothing, or a count is saved, all else is asked as before.
+            # Where δ changes nothing, or n is declared, all other queries are as before.
             check.neighbours(each, pairs=1 if each.n_rows or caps == known else None)
         check.groups(task)
         known = caps
@@ -69,20 +69,31 @@ def check_method(
 
 @dataclass(frozen=True)
 class _Run:
-    """One run: what it returned, what it paid, and what was asked."""
+    """One run: what it returned, what it was charged, and its queries and answers."""
 
     found: Centers
     account: Account
     transcript: Transcript
 
+    def result(self) -> tuple[Any, ...]:
+        """What two runs must have in common, bit for bit."""
+        found, asked = self.found, self.transcript
+        arrays = found.points.tobytes(), found.sizes.tobytes()
+        return asked.queries, asked.mechanisms, found.notes, *arrays
+
 
 @dataclass(frozen=True)
 class _Runs:
-    """Runs of one method, each checked for what it returned and paid."""
+    """Runs of one method, each checked for what it returned and was charged."""
 
     method: Method
     name: str
     seed: int
+
+    def expect(self, holds: bool, otherwise: str) -> None:
+        """Raise an `AssertionError` that names the method."""
+        if not holds:
+            raise AssertionError(f"{self.name}: {otherwise}")
 
     def refuses(self, task: Task) -> bool:
         """Whether the method has no pure mode, and says so in the agreed way."""
@@ -90,31 +101,28 @@ class _Runs:
         try:
             self.method.caps(task)
         except NeedsDelta:
-            if not task.delta and says:
-                return True
-            raise AssertionError(
-                f"{self.name}: caps raises NeedsDelta for δ = {float(task.delta):g}. Only a class "
-                "with needs_delta = True may, and only for δ = 0"
-            ) from None
-        if not task.delta and says:
-            raise AssertionError(
-                f"{self.name}: needs_delta is True, but caps raises no NeedsDelta for δ = 0"
+            self.expect(
+                says and not task.delta,
+                f"caps raises NeedsDelta for δ = {float(task.delta):g}. Only a class with "
+                "needs_delta = True may, and only for δ = 0",
             )
+            return True
+        self.expect(
+            bool(task.delta) or not says,
+            "needs_delta is True, but caps raises no NeedsDelta for δ = 0",
+        )
         return False
 
     def caps(self, task: Task) -> Caps:
         """Caps are within the budget, and the same whenever they are asked for."""
         caps = self.method.caps(task)
-        if not isinstance(caps, Caps):
-            raise AssertionError(f"{self.name}: caps must return Caps, got {type(caps).__name__}")
-        if caps.epsilon > task.epsilon or caps.delta > task.delta:
-            raise AssertionError(
-                f"{self.name}: caps ask for (ε, δ) = ({float(caps.epsilon):g}, "
-                f"{float(caps.delta):g}), more than the ({float(task.epsilon):g}, "
-                f"{float(task.delta):g}) of the task"
-            )
-        if self.method.caps(task) != caps:
-            raise AssertionError(f"{self.name}: caps differ from one call to the next")
+        self.expect(isinstance(caps, Caps), f"caps must return Caps, got {type(caps).__name__}")
+        self.expect(
+            caps.epsilon <= task.epsilon and caps.delta <= task.delta,
+            f"caps ask for (ε, δ) = ({float(caps.epsilon):g}, {float(caps.delta):g}), more than "
+            f"the ({float(task.epsilon):g}, {float(task.delta):g}) of the task",
+        )
+        self.expect(self.method.caps(task) == caps, "caps differ from one call to the next")
         return caps
 
     def run(
@@ -126,7 +134,7 @@ class _Runs:
         groups: Ints | None = None,
         replay: Transcript | None = None,
     ) -> _Run:
-        """Run the method once, with budget to spare, and check what it returned and paid."""
+        """Run the method once, with budget to spare; rows: (n, d), groups: (n,)."""
         curator = RecordingCurator(
             rows,
             bounds=(-1.0, 1.0),
@@ -143,36 +151,28 @@ class _Runs:
             found = self.method(curator, task, account=account, rng=rng)
         except Exception as error:
             self._same_queries(replay, curator.transcript, when, so_far=True)
-            raise self._failed(error, when) from error
+            raise AssertionError(f"{self.name}: {when}, {_failure(error)}") from error
         self._only_account(curator, account, when)
         try:
             centers = check_centers(found, self.name, task)
         except (TypeError, ValueError) as error:
             raise AssertionError(f"{self.name}: {when}: {error}") from None
-        if (np.abs(centers.points) > REACH).any():
-            raise AssertionError(
-                f"{self.name}: {when}, a centre lies outside the bounds. Points are in lattice "
-                f"steps: clip them to ±{REACH}"
-            )
+        self.expect(
+            bool((np.abs(centers.points) <= REACH).all()),
+            f"{when}, a centre lies outside the bounds. Points are in lattice steps: clip them to "
+            f"±{REACH}",
+        )
         return _Run(centers, account, curator.transcript)
 
-    def _failed(self, error: Exception, when: str) -> AssertionError:
-        if isinstance(error, Overspent):
-            return AssertionError(
-                f"{self.name}: {when}, it asks for more than its caps: {error}. Take shares from "
-                "account.rest(…), split them, and use each once"
-            )
-        return AssertionError(f"{self.name}: {when}, it raises {type(error).__name__}: {error}")
-
     def _only_account(self, curator: RecordingCurator, account: Account, when: str) -> None:
-        if len(curator.ledger.accounts) > 1:
-            raise AssertionError(
-                f"{self.name}: {when}, it opens an account of its own. What it asks is paid from "
-                "the account it is given"
-            )
+        self.expect(
+            len(curator.ledger.accounts) == 1,
+            f"{when}, it opens an account of its own. All queries are charged to the account it is "
+            "given",
+        )
         for kind in ("pure", "gdp", "approximate"):
-            if account.spent(kind) > account.caps.of(kind):
-                raise AssertionError(f"{self.name}: {when}, it spends more than its {kind} cap")
+            within = account.spent(kind) <= account.caps.of(kind)
+            self.expect(within, f"{when}, it spends more than its {kind} cap")
 
     def _same_queries(
         self, ours: Transcript | None, theirs: Transcript, when: str, *, so_far: bool = False
@@ -185,16 +185,12 @@ class _Runs:
             ("noise", ours.mechanisms, theirs.mechanisms),
         ):
             for number, (a, b) in enumerate(zip(these, those, strict=False), 1):
-                if a != b:
-                    raise AssertionError(
-                        f"{self.name}: {when}, {what} {number} differs: {_short(a)} became "
-                        f"{_short(b)}. {_ADVICE}"
-                    )
-            if len(those) > len(these) or (len(those) < len(these) and not so_far):
-                raise AssertionError(
-                    f"{self.name}: {when}, it asks {len(those)} times in place of {len(these)}. "
-                    f"{_ADVICE}"
-                )
+                differs = f"{when}, {what} {number} differs: {_short(a)} became {_short(b)}"
+                self.expect(a == b, f"{differs}. {_ADVICE}")
+            self.expect(
+                len(those) == len(these) or (so_far and len(those) < len(these)),
+                f"{when}, it asks {len(those)} times in place of {len(these)}. {_ADVICE}",
+            )
 
 
 class _Laws(_Runs):
@@ -210,20 +206,20 @@ class _Laws(_Runs):
         """The same rows, noise and rng give the same run."""
         rows = _rows(task.n_features, self.seed)
         one, other = (self.run(rows, task, "on the same rows again") for _ in range(2))
-        if not _same(one, other):
-            raise AssertionError(
-                f"{self.name}: two runs with the same rows, noise and rng differ. All public "
-                "randomness must come from rng, and an instance must not change as it runs"
-            )
+        self.expect(
+            one.result() == other.result(),
+            "two runs with the same rows, noise and rng differ. All public randomness must come "
+            "from rng, and an instance must not change as it runs",
+        )
 
     def neighbours(self, task: Task, *, pairs: int | None) -> None:
-        """A row more or less changes neither queries nor noise, and loses what was paid."""
+        """A row more or less changes neither queries nor noise, and loses what was charged."""
         for what, smaller, larger in islice(_neighbours(task.n_features, self.seed), pairs):
             self.replayed((smaller, None), (larger, None), task, f"with {what} more")
             self.replayed((larger, None), (smaller, None), task, f"with {what} less")
 
     def groups(self, task: Task) -> None:
-        """A whole group more or less loses what was paid, and no more."""
+        """A whole group more or less loses what was charged, and no more."""
         task = replace(task, max_rows_per_group=3)
         rows = _rows(task.n_features, self.seed)
         labels = np.arange(len(rows)) % 25
@@ -238,24 +234,24 @@ class _Laws(_Runs):
         task: Task,
         when: str,
     ) -> None:
-        """Run on one table, give the same answers on the other, and compare."""
+        """Run on one table (rows, groups), give the same answers on the other, and compare."""
         first = self.run(one[0], task, when, groups=one[1])
         second = self.run(other[0], task, when, groups=other[1], replay=first.transcript)
         ours, theirs = first.transcript, second.transcript
         self._same_queries(ours, theirs, when)
-        if not _same(first, second):
-            raise AssertionError(
-                f"{self.name}: {when}, the same answers gave another result. A method may use "
-                "public numbers, released answers and rng, and nothing else"
-            )
+        self.expect(
+            first.result() == second.result(),
+            f"{when}, the same answers gave another result. A method may use public numbers, "
+            "released answers and rng, and nothing else",
+        )
         steps = zip(ours.mechanisms, ours.released, ours.exact, theirs.exact, strict=True)
         losses = [loss(*step) for step in steps]
         for entry, lost in zip(first.account.entries, losses, strict=True):
-            if lost > entry.share.amount:
-                raise AssertionError(
-                    f"{self.name}: {when}, the answer to {entry.query!r} lost {float(lost):g}, "
-                    f"more than the {float(entry.share.amount):g} that it was charged"
-                )
+            self.expect(
+                lost <= entry.share.amount,
+                f"{when}, the answer to {entry.query!r} lost {float(lost):g}, more than the "
+                f"{float(entry.share.amount):g} that it was charged",
+            )
 
 
 _ADVICE = (
@@ -269,16 +265,13 @@ def _short(value: object) -> str:
     return text if len(text) <= 120 else f"{text[:117]}…"
 
 
-def _same(one: _Run, other: _Run) -> bool:
-    """Whether two runs asked and returned the same, bit for bit."""
-    pairs: list[tuple[Any, Any]] = [
-        (one.transcript.queries, other.transcript.queries),
-        (one.transcript.mechanisms, other.transcript.mechanisms),
-        (one.found.notes, other.found.notes),
-        (one.found.points.tobytes(), other.found.points.tobytes()),
-        (one.found.sizes.tobytes(), other.found.sizes.tobytes()),
-    ]
-    return all(a == b for a, b in pairs)
+def _failure(error: Exception) -> str:
+    if isinstance(error, Overspent):
+        return (
+            f"it asks for more than its caps: {error}. Take shares from account.rest(…), split "
+            "them, and use each once"
+        )
+    return f"it raises {type(error).__name__}: {error}"
 
 
 def _rows(d: int, seed: int) -> Floats:

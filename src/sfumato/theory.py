@@ -74,10 +74,10 @@ def _codes(d: int) -> list[tuple[int, float]]:
 
     |W| ≥ 2^d / Σ_{i<t} C(d, i) ≥ 2^(d·(1 − H((t − 1)/d))), H the binary entropy.
     """
-    most = max(1, d // 2)
-    step = max(1, most // _DISTANCES)
+    largest = max(1, d // 2)
+    step = max(1, largest // _DISTANCES)
     sizes = []
-    for t in range(1, most + 1, step):
+    for t in range(1, largest + 1, step):
         size = d * math.log(2) - d * _entropy((t - 1) / d)
         # A code has whole many words.
         sizes.append((t, math.log(max(1, int(math.exp(size) + 1e-9))) if size < 20 else size))
@@ -91,7 +91,7 @@ def _entropy(part: float) -> float:
 
 
 def _floor(k: int, d: int, times: float, t: int, diameter2: float, n: int | None) -> LowerBound:
-    # Tiny ε: so many copies of a row are more than anyone has.
+    # For a tiny ε the number of copies could overflow.
     whole = math.floor(min(times, 1e15))
     if n is not None:
         whole = min(whole, n // k)
@@ -127,8 +127,8 @@ def max_cover_bound(
     theorem promises nothing: an infinite factor.
     """
     picks, counts, averages = shares
-    room = 1 - alpha - alpha**2
-    factor = (1 + alpha) * (8 + 12 * alpha / room) * (solver + 1) if room > 0 else math.inf
+    margin = 1 - alpha - alpha**2
+    factor = (1 + alpha) * (8 + 12 * alpha / margin) * (solver + 1) if margin > 0 else math.inf
     return Bound(
         factor,
         {

@@ -33,7 +33,9 @@ class Case:
 CASES = {
     "grid": Case(1000, 2, 3, PURE, ("a grid of", "spread out", "one clipped step")),
     "grid alone": Case(200, 2, 3, PURE, ("a grid of", "no further step")),
-    "tree": Case(2000, 2, 3, PURE, ("a tree of", "in clumps", "one clipped step"), clumped=True),
+    "tree": Case(
+        2000, 2, 3, PURE, ("PrivTree with", "in clumps", "one clipped step"), clumped=True
+    ),
     "line": Case(1000, 1, 3, PURE, ("a grid of",)),
     "three columns": Case(1000, 3, 3, GAUSSIAN, ("a grid of",)),
     "choose k": Case(1000, 2, 6, PURE, ("chosen on the released counts",), choose_k=True),
@@ -48,9 +50,9 @@ CASES = {
     "main axes, Gaussian": Case(4000, 30, 3, GAUSSIAN, ("main axes of a sketch",)),
     "span": Case(1500, 30, 3, GAUSSIAN, ("main axes of a sketch", "2 in all columns")),
     "many in random directions": Case(9000, 26, 30, PURE, ("16 random directions",)),
-    "fewer": Case(700, 30, 8, PURE, ("centres instead of 8",)),
-    "mean": Case(60, 30, 3, PURE, ("the noisy mean of all rows",)),
-    "mean, Gaussian": Case(60, 30, 3, GAUSSIAN, ("the noisy mean of all rows",)),
+    "fewer": Case(700, 30, 8, PURE, ("repeated to make 8",)),
+    "mean": Case(60, 30, 3, PURE, ("the noisy mean",)),
+    "mean, Gaussian": Case(60, 30, 3, GAUSSIAN, ("the noisy mean",)),
     "hopeless": Case(300, 4, 3, (Fraction(1, 10**11), Fraction(0)), ("the middle of the bounds",)),
     "tiny": Case(300, 4, 3, (Fraction(1, 10**6), Fraction(0)), ("ε is too small",)),
     "tiny, Gaussian": Case(300, 30, 3, (Fraction(1, 10**6), Fraction(1, 10**6)), ("too small",)),
@@ -180,7 +182,7 @@ def test_groups_of_m_rows_with_m_times_the_budget_are_treated_like_rows(case):
 def test_hardly_any_rows_in_few_columns_get_one_mean():
     case = Case(5, 3, 4, (Fraction(1, 4), Fraction(0)), ())
     _, found = run(curator_of(rows_of(case)), case, n_rows=5)
-    assert found.notes == ("all 4 centres are the noisy mean of all rows: ε is too small for more",)
+    assert found.notes == ("All 4 centres are the noisy mean: ε is too small for more",)
 
 
 def test_without_noise_every_branch_finds_the_clumps():

@@ -40,7 +40,7 @@ CASES = {
         Balcan("paper", dimensions=2, runs=2, partitions=2, depths=4, swaps=3, gamma=0.1),
         ("preset paper", "2 partitions in 2 dimensions"),
     ),
-    "coreset": Case(Balcan(search="coreset"), ("by weight, settled among the noisy counts",)),
+    "coreset": Case(Balcan(search="coreset"), ("by weight, then Lloyd steps on the noisy",)),
     "coreset, Gaussian": Case(Balcan(search="coreset"), ("by weight, settled",), GAUSSIAN),
     "bought": Case(Balcan(search="coreset", weights="bought"), ("candidates by weight",)),
     "cubes": Case(Balcan(search="coreset", weights="cubes"), ("clusters of the noisy counts",)),

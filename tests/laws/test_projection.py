@@ -13,6 +13,7 @@ from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels import dispatch as kernels
 from sfumato._lattice.kernels.dispatch import MAX_FEATURES
 from sfumato._lattice.kernels.projection import widest
+from sfumato.methods._base import projection_of
 
 EYE = np.eye(2, dtype=np.int64)
 
@@ -206,7 +207,7 @@ def test_directions_are_rounded_finely(m, d, scale):
     rng = np.random.default_rng(m)
     directions = np.linalg.qr(rng.normal(size=(d, m)))[0].T
     center = rng.uniform(-REACH, REACH, d)
-    view = Projection.of(directions, center, scale)
+    view = projection_of(directions, center, scale)
     assert np.abs(view.matrix).max() >= 2**15
     np.testing.assert_allclose(view.directions, scale * directions, atol=scale * 2**-15)
     np.testing.assert_array_equal(view.offset, np.rint(center))
@@ -218,7 +219,7 @@ def test_directions_are_rounded_finely(m, d, scale):
 
 
 def test_every_direction_can_have_its_own_scale():
-    view = Projection.of(np.eye(3)[:2], np.zeros(3), [2.0, 0.5], ball=True)
+    view = projection_of(np.eye(3)[:2], np.zeros(3), [2.0, 0.5], ball=True)
     assert view.to_view([[1.0, 1.0, 1.0]]).tolist() == [[2.0, 0.5]]
     assert view.ball
     for bad in (
@@ -233,4 +234,4 @@ def test_every_direction_can_have_its_own_scale():
     ):
         settings = {"directions": np.eye(3), "center": np.zeros(3), "scale": 1.0, **bad}
         with pytest.raises(ValueError, match=r"needed|finite|rescale"):
-            Projection.of(settings["directions"], settings["center"], settings["scale"])
+            projection_of(settings["directions"], settings["center"], settings["scale"])

@@ -18,6 +18,7 @@ from sfumato._core.queries.projection import MAX_ENTRY, Projection, ViewedRows
 from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH, Box
 from sfumato.engines._memory import ArrayRows
+from sfumato.methods._base import projection_of
 from tests.laws.harness import BOX, CENTERS, blobs, curator_of, loss, without_noise
 from tests.laws.test_curator import Diary, pieces
 from tests.laws.test_projection import EYE, VIEWS, seen
@@ -187,7 +188,7 @@ def script(curator, account, view):
     seen.moments(Squares(m), share=gdp[2])
     seen.moments(Products(m), share=gdp[3])
     seen.moments(Products(m), share=pure[4])
-    next_one = Projection.of(answer.sums.values, np.zeros(m), 1e-3, ball=True)
+    next_one = projection_of(answer.sums.values, np.zeros(m), 1e-3, ball=True)
     seen.view(next_one).moments(Products(len(cells.centers)), share=pure[5])
 
 

@@ -179,7 +179,7 @@ MUTANTS = {
         "methods/_auto/budget.py",
         "return epsilon / self.task.max_rows_per_group",
         "return epsilon",
-        f"{AUTO}::test_groups_with_more_budget_are_foreseen_like_single_rows",
+        f"{AUTO}::test_groups_with_more_budget_are_predicted_like_single_rows",
     ),
     "auto forgets the group in its steps": Mutant(
         "methods/_auto/budget.py",

@@ -104,8 +104,8 @@ MUTANTS = {
     ),
     "every iteration spends the whole share": Mutant(
         "methods/_dplloyd.py",
-        ".split(*weights(self.schedule, self.iterations)):",
-        ".split(1) * self.iterations:",
+        ".split(*self.weights())",
+        ".split(1) * len(self.weights())",
         f"{METHODS}::test_spends_exactly_its_share_and_what_the_receipt_says",
     ),
     "the last halving step loses its half": Mutant(

@@ -191,7 +191,7 @@ MUTANTS = {
         f"{LAWS}::test_bad_covers_are_refused_before_the_charge",
     ),
     "max cover counts rows without noise": Mutant(
-        "methods/_max_cover.py",
+        "methods/_base.py",
         "    return max(1.0, float(answer.values[0])), rest\n",
         "    return float(len(curator._Vault__rows._lattices[curator.box])), rest\n",
         f"{METHOD}::test_only_the_noisy_number_of_rows_is_known",

@@ -1,9 +1,10 @@
-"""Where the cells of a synopsis lie, in the cube [−1, 1]^d that the bounds span."""
+"""Where the cells of a synopsis lie, in the cube [−1, 1]^d that the bounds span; their weights."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfumato._base.types import Floats, Ints
+from sfumato._synopsis.distances import sums_by_center
 
 # Up to so many coordinates are kept; of a larger grid they are worked out block by block.
 _KEPT = 2**24
@@ -160,3 +162,96 @@ def frozen(values: ArrayLike) -> Floats:
     copy = np.array(values, dtype=np.float64)
     copy.flags.writeable = False
     return copy
+
+
+BLOCK = 2**17
+"""Numbers worked on at a time."""
+
+# Up to so many points the table of weights, cells and sums is computed once.
+_TABLE_KEPT = 2**16
+
+
+@dataclass(frozen=True)
+class WeightedCells:
+    """Points (n, d) in the cube with weights (n,): cells, pieces of cells, or cells summed up.
+
+    `n_cells` (n,) is the number of cells that a point stands for, `sums` (n, d) is Σ weight·x over
+    them; where they are None every point is one cell. `squares` is Σ weight·|x|² over all cells.
+    """
+
+    points: Floats | Cells
+    weights: Floats
+    noise_std: float
+    squares: float = 0.0
+    n_cells: Floats | None = None
+    sums: Floats | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.points[:1].shape[1])
+
+    def blocks(self, size: int) -> Iterator[tuple[Floats, Floats]]:
+        """Yield points (m, d) and a table (2 + d, m) of their weights, numbers of cells, sums."""
+        small = len(self.weights) <= _TABLE_KEPT
+        for start in range(0, len(self.weights), size):
+            part = slice(start, start + size)
+            points = self.points[part]
+            yield points, self._table[:, part] if small else self._rows(points, part)
+
+    @cached_property
+    def _table(self) -> Floats:
+        return self._rows(self.points[:], slice(None))
+
+    def _rows(self, points: Floats, part: slice) -> Floats:
+        weights = self.weights[part]
+        n_cells = np.ones(len(weights)) if self.n_cells is None else self.n_cells[part]
+        sums = points * weights[:, None] if self.sums is None else self.sums[part]
+        return np.vstack([weights, n_cells, sums.T])
+
+    def with_squares(self) -> WeightedCells:
+        """The same, with `squares` computed."""
+        blocks = self.blocks(BLOCK)
+        return replace(self, squares=sum(float(np.vdot(x.T, table[2:])) for x, table in blocks))
+
+
+def whole(cells: Cells, weights: Floats, noise_std: float) -> WeightedCells:
+    """Every cell, its weight in its middle; weights: (n_cells,)."""
+    return WeightedCells(cells, weights, noise_std).with_squares()
+
+
+def coarser(cells: WeightedCells, limit: int) -> WeightedCells:
+    """The same weights on at most `limit` points: neighbouring cells are summed up.
+
+    With so many columns that no axis could be cut in two, the heaviest cells alone.
+    """
+    n_features = cells.n_features
+    per_axis = int(limit ** (1 / n_features) + 1e-9)
+    if per_axis < 2:
+        return _heaviest(cells, limit)
+    strides = per_axis ** np.arange(n_features)
+    sums = np.zeros((2 + 2 * n_features, per_axis**n_features))
+    for points, table in cells.blocks(BLOCK):
+        slices = ((points + 1) * (per_axis / 2)).astype(np.int64)
+        bins = np.clip(slices, 0, per_axis - 1) @ strides
+        sums += sums_by_center(bins, np.vstack([table, points.T * table[1]]), sums.shape[1])
+    sums = sums[:, sums[1] > 0]
+    places = (sums[2 + n_features :] / sums[1]).T
+    moments = sums[2 : 2 + n_features].T
+    return replace(cells, points=places, weights=sums[0], n_cells=sums[1], sums=moments)
+
+
+def finer(cells: Cells, weights: Floats, noise_std: float, least: int) -> WeightedCells:
+    """Cells cut into at least `least` pieces of equal weight, as far as `cut` does."""
+    points = cut(cells, least)
+    pieces = len(points) // len(cells)
+    parts = np.full(len(points), 1 / pieces)
+    weights = np.repeat(weights, pieces) * parts
+    return WeightedCells(points, weights, noise_std, n_cells=parts).with_squares()
+
+
+def _heaviest(cells: WeightedCells, limit: int) -> WeightedCells:
+    chosen = np.sort(np.argpartition(cells.weights, -limit)[-limit:])
+    grid = cells.points
+    points = grid[chosen] if isinstance(grid, np.ndarray) else grid.take(chosen).middles
+    return WeightedCells(points, cells.weights[chosen], cells.noise_std).with_squares()

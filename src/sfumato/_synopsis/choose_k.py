@@ -10,8 +10,8 @@ import numpy as np
 
 from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_whole
-from sfumato._synopsis.cells import Cells, LooseCells, cut
-from sfumato._synopsis.signed_kmeans import Solver, coarser, whole
+from sfumato._synopsis.cells import Cells, LooseCells, coarser, cut, whole
+from sfumato._synopsis.kmeans import SignedKMeans
 
 Criterion = Literal["elbow", "silhouette", "gap"]
 
@@ -61,20 +61,20 @@ def k_curve(
     criterion: Criterion,
     rng: np.random.Generator,
 ) -> KCurve:
-    """Solve for every k of the range on the cells that stand out from the noise, and compare.
+    """Solve for every k of the range on the cells that stand out from the noise; weights: (n,).
 
     Where no cell stands out every score is 0 and the least k is taken.
     """
     check_criterion(criterion)
-    least, most = check_range(k_range)
-    ks = np.arange(least, most + 1)
+    least, largest = check_range(k_range)
+    ks = np.arange(least, largest + 1)
     clear = weights > _threshold(len(weights), noise_std)
     if not clear.any():
         return KCurve(ks, np.zeros(len(ks)), np.zeros(len(ks)), criterion, least)
-    pieces = cut(cells.take(np.flatnonzero(clear)), _PIECES * most)
+    pieces = cut(cells.take(np.flatnonzero(clear)), _PIECES * largest)
     share = int(clear.sum()) / len(pieces)
     parts = np.repeat(weights[clear] * share, round(1 / share))
-    solved = _solve_all(pieces, parts, range(max(least - 1, 1), most + 1), rng)
+    solved = _solve_all(pieces, parts, range(max(least - 1, 1), largest + 1), rng)
     scores = _SCORES[criterion](solved, rng)[-len(ks) :]
     return KCurve(ks, scores, solved.costs[-len(ks) :], criterion, int(ks[scores.argmax()]))
 
@@ -91,7 +91,7 @@ class _Solved:
 
 
 def _solve_all(cells: LooseCells, weights: Floats, ks: range, rng: np.random.Generator) -> _Solved:
-    solver = Solver(cells, weights, 0.0)
+    solver = SignedKMeans(cells, weights, 0.0)
     found = [solver.solve(k, n_starts=_STARTS, rng=rng) for k in ks]
     # A piece is as spread out as its width says: w²/12 along each axis.
     inside = float(weights @ np.broadcast_to((cells.widths**2).sum(axis=1) / 12, len(cells)))
@@ -100,7 +100,7 @@ def _solve_all(cells: LooseCells, weights: Floats, ks: range, rng: np.random.Gen
 
 
 def _threshold(n_cells: int, noise_std: float) -> float:
-    """The weight that half an empty cell among `n_cells` passes, under Laplace noise."""
+    """The weight that an expected half of `n_cells` empty cells passes, under Laplace noise."""
     return noise_std / math.sqrt(2) * math.log(n_cells)
 
 
@@ -110,7 +110,7 @@ def _elbow(solved: _Solved, rng: np.random.Generator) -> Floats:
 
 
 def jumps(costs: Floats, n_features: int) -> Floats:
-    """How far cost^(−d/2) jumps at each k: Sugar, James 2003.
+    """How far cost^(−d/2) jumps at each k, (len(costs),): Sugar, James 2003.
 
     The first k is there to jump from, unless it is 1, which jumps from nothing.
     """
@@ -147,13 +147,13 @@ def _gap(solved: _Solved, rng: np.random.Generator) -> Floats:
     low = (solved.cells.middles - half).min(axis=0)
     high = (solved.cells.middles + half).max(axis=0)
     even = LooseCells(rng.uniform(low, high, (_COMPARED, len(low))), (high - low)[None])
-    solver = Solver(even, np.full(_COMPARED, 1 / _COMPARED), 0.0)
+    solver = SignedKMeans(even, np.full(_COMPARED, 1 / _COMPARED), 0.0)
     costs = [solver.solve(k, n_starts=_STARTS, rng=rng).cost for k in solved.ks]
     return gaps(solved.costs, np.array(costs))
 
 
 def gaps(costs: Floats, even: Floats) -> Floats:
-    """How much lower log cost lies than for points without clusters: Tibshirani et al. 2001.
+    """How much lower log cost (m,) lies than for points without clusters: Tibshirani et al. 2001.
 
     The largest gap is taken; the paper's first local one stops at clusters of clusters.
     """

@@ -1,4 +1,4 @@
-"""Empirical Bayes: what stood there before the noise, told from all noisy numbers together.
+"""Empirical Bayes: estimates of the numbers before the noise, from all noisy ones together.
 
 The prior is fitted to the released numbers themselves by maximum likelihood (Kiefer, Wolfowitz
 1956) over fixed pieces, by EM; the answer for each number is its posterior mean.
@@ -17,7 +17,7 @@ from sfumato._base.types import Floats, Ints
 _PIECES = 63
 _COUNT_STEPS = 80
 _BINS = 240
-# Below so many scales counts are told apart finely, above by their logarithms.
+# Bins are even below so many scales of the noise, logarithmic above.
 _FINE = 12
 
 _ATOMS = 61
@@ -34,7 +34,7 @@ class _Pieces(NamedTuple):
 
 
 def counts_behind(noisy: Floats, scale: float, *, kappa: float = 1.5, doubt: float = 0.8) -> Floats:
-    """Estimate counts of at least 0 from counts with Laplace noise.
+    """Estimate counts of at least 0 from counts (n,) with Laplace noise.
 
     The prior is a share of zeros and a step function above. In every step of the fit `kappa` counts
     are taken from the steps and called zeros: else the largest noise of many empty cells would
@@ -64,7 +64,7 @@ def counts_behind(noisy: Floats, scale: float, *, kappa: float = 1.5, doubt: flo
 
 
 def values_behind(noisy: Floats, std: Floats | float) -> Floats:
-    """Estimate values from values with Gaussian noise, each of a standard deviation of its own.
+    """Estimate values (n,) from values with Gaussian noise; std: one number, or (n,).
 
     The atoms of the prior reach from the lowest to the highest value, closest together at 0.
     """
@@ -76,7 +76,7 @@ def values_behind(noisy: Floats, std: Floats | float) -> Floats:
 
 
 def values_between(noisy: Floats, std: Floats | float, low: float, high: float) -> Floats:
-    """Estimate values that are known to lie in a range, the atoms of the prior even over it."""
+    """Estimate values (n,) known to lie in a range; the atoms of the prior are even over it."""
     return _by_atoms(noisy, std, np.linspace(low, high, _EVEN_ATOMS))
 
 
@@ -159,7 +159,7 @@ _SIGNIFICANT = 4.0
 
 
 def denoise_grid(weights: Floats, per_axis: int, n_features: int, scale: float) -> Floats:
-    """Estimate the counts of an even grid from its counts with Laplace noise of this scale."""
+    """Estimate the counts (per_axis^d,) of an even grid with Laplace noise of this scale."""
     grid = weights.reshape((per_axis,) * n_features)
     far = min(_FAR, 2 * (per_axis // 4) + 1) if per_axis >= 8 else 3
     near = np.searchsorted(_NEAR_CUTS, _clearness(grid, 3, scale))
@@ -171,7 +171,7 @@ def denoise_grid(weights: Floats, per_axis: int, n_features: int, scale: float) 
 
 
 def denoise_leaves(weights: Floats, volumes: ArrayLike, scale: float) -> Floats:
-    """Estimate the counts of a tree's leaves among leaves of equal volume, the smallest first."""
+    """Estimate the counts (m,) of a tree's leaves, among leaves of equal volume (m,)."""
     sizes = np.log2(np.asarray(volumes, dtype=np.float64))
     return _within(weights, np.rint(sizes - sizes.min()).astype(np.int64), scale)
 
@@ -197,7 +197,7 @@ def _groups(kinds: Ints) -> list[Ints]:
 
 
 def _clearness(grid: Floats, width: int, scale: float) -> Floats:
-    """By how many standard deviations the sum of a cell's neighbours stands out."""
+    """z-score of the sum of a cell's neighbours under noise alone."""
     neighbours = _box_sums(np.ones_like(grid), width).round() - 1
     clearness: Floats = (_box_sums(grid, width) - grid) / _std(neighbours, scale)
     return clearness

@@ -1,12 +1,13 @@
-"""First centres that look at no data."""
+"""First centres: packings that look at no data, and greedy k-means++ on weighted points."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._base.types import Floats
+from sfumato._base.types import Floats, Ints
 from sfumato._lattice.box import REACH
+from sfumato._synopsis.distances import Lifted
 
 # The radius is found to 1/128 of the box's half width.
 _HALVINGS = 7
@@ -47,8 +48,8 @@ def sphere_packings(n: int, k: int, n_features: int, rng: np.random.Generator) -
 
 def _tries(k: int, n_features: int) -> int:
     # In many dimensions random points are far apart: a few tries find as good a packing.
-    most = _TRIES_PER_POINT if n_features < _MANY_FEATURES else _FEW_TRIES
-    return int(np.clip(_WORK / (k * k * n_features), 2, most)) * k
+    limit = _TRIES_PER_POINT if n_features < _MANY_FEATURES else _FEW_TRIES
+    return int(np.clip(_WORK / (k * k * n_features), 2, limit)) * k
 
 
 def _bisect(k: int, n_features: int, rng: np.random.Generator) -> tuple[Floats, float]:
@@ -102,3 +103,31 @@ def _throw_sets(
         free &= ((darts - point[:, :, None]) ** 2).sum(axis=0) >= (2 * radius) ** 2
         free[each, chosen] = False
     return np.moveaxis(points, 2, 0), placed
+
+
+def greedy_seeds(
+    points: Floats, weights: Floats, lifted: Lifted, k: int, rng: np.random.Generator
+) -> Floats:
+    """Greedy k-means++ on points (n, d) with weights (n,): k of them, (k, d).
+
+    Of a few points drawn by weight × squared distance, the one that lowers the cost most.
+    """
+    candidates = 2 + int(np.log(k))
+    chosen = draw(weights, 1, rng)
+    first = lifted.to(points[chosen])[0]
+    while len(chosen) < k:
+        drawn = draw(weights * first, candidates, rng)
+        gaps = np.minimum(first, lifted.to(points[drawn]))
+        best = int((gaps @ weights).argmin())
+        chosen = np.append(chosen, drawn[best])
+        first = gaps[best]
+    return points[chosen]
+
+
+def draw(chances: Floats, n: int, rng: np.random.Generator) -> Ints:
+    """Draw n indices by chances (points,); all alike where every chance is 0."""
+    sums = np.cumsum(chances)
+    if sums[-1] <= 0:
+        return rng.integers(len(chances), size=n)
+    drawn: Ints = np.searchsorted(sums[:-1], rng.random(n) * sums[-1], side="right")
+    return drawn

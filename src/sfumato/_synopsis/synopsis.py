@@ -16,20 +16,9 @@ from sfumato._base.validation import check_whole
 from sfumato._lattice.box import REACH, Box
 from sfumato._synopsis.cells import Cells, GridCells, cells_from_dict, frozen
 from sfumato._synopsis.choose_k import Criterion, KCurve, k_curve
-from sfumato._synopsis.signed_kmeans import Solver
+from sfumato._synopsis.kmeans import Clusters, SignedKMeans
 
 FORMAT = 1
-
-
-class Clusters(NamedTuple):
-    """Centres in the user's units, the noisy weight of each, and the cost on the synopsis.
-
-    The cost is Σ weight·min|x − c|² over the cells, in the cube [−1, 1]^d that the bounds span.
-    """
-
-    centers: Floats
-    sizes: Floats
-    cost: float
 
 
 class Picture(NamedTuple):
@@ -102,15 +91,15 @@ class Synopsis:
         return self.layout.widths * (REACH * self.box.step)
 
     def kmeans(self, k: int, *, n_starts: int = 30, random_state: Any = None) -> Clusters:  # noqa: ANN401
-        """Find k centres of the cells, negative weights included.
+        """Find k centres of the cells, in the user's units; negative weights count.
 
         The start with the lowest cost on the synopsis wins.
         """
         rng = np.random.default_rng(random_state)
-        solver = Solver(self.layout, self.weights, self.noise_std)
+        solver = SignedKMeans(self.layout, self.weights, self.noise_std)
         starts = check_whole(n_starts, "n_starts")
         found = solver.solve(check_whole(k, "k"), n_starts=starts, rng=rng)
-        return Clusters(self.box.from_lattice(found.centers * REACH), found.sizes, found.cost)
+        return found._replace(centers=self.box.from_lattice(found.centers * REACH))
 
     def k_curve(
         self,

@@ -12,6 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from inspect import signature
 
 from sfumato._accounting.budget import Account, Caps, Share
+from sfumato._base.validation import check_whole
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Grid, Nearest
 from sfumato._lattice.box import REACH
@@ -28,9 +29,8 @@ from sfumato.methods._base import (
 )
 from sfumato.methods._dplloyd import DPLloyd, Sukpisit
 from sfumato.methods._eugkm import EUGkM, Hybrid
-from sfumato.methods._gkm import GkM, GkM3K
+from sfumato.methods._gkm import GkM, GkM3K, PGkM
 from sfumato.methods._max_cover import MaxCover
-from sfumato.methods._pgkm import PGkM
 
 GROUP = "sfumato.methods"
 """The entry points by which other packages register methods."""
@@ -174,6 +174,34 @@ METHODS = Registry(_BUILT_IN)
 
 NEEDS_DELTA = NeedingDelta(METHODS)
 """Methods without a pure mode: they raise `NeedsDelta` where δ is 0."""
+
+
+def method_of(method: str | Method) -> Method:
+    """A method by its name, or the instance that was given."""
+    if not isinstance(method, str):
+        if not callable(method) or not hasattr(method, "caps"):
+            raise TypeError(f"method must be a name or a method instance, got {method!r}")
+        return method
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    return METHODS[method]()
+
+
+def clusters_of(n_clusters: int | str, method: Method) -> tuple[int, bool]:
+    """The number of clusters; or the largest that the method may choose, and True."""
+    if not isinstance(n_clusters, str):
+        return check_whole(n_clusters, "n_clusters"), False
+    if n_clusters != "auto":
+        raise ValueError(f"n_clusters must be a whole number or 'auto', got {n_clusters!r}")
+    k_range: tuple[int, int] | None = getattr(method, "k_range", None)
+    if k_range is None:
+        able = [name for name, cls in METHODS.working().items() if hasattr(cls, "k_range")]
+        raise ValueError(
+            f"n_clusters='auto' needs a method that releases a synopsis: {', '.join(able)}; "
+            f"{type(method).__name__} needs a number"
+        )
+    return k_range[1], True
+
 
 __all__ = [
     "METHODS",

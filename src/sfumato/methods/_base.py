@@ -1,27 +1,32 @@
-"""What every clustering method is: a data-free division of its budget, then queries."""
+"""What every clustering method is: a data-independent division of its budget, then queries."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sfumato._accounting.budget import Account, Caps, Share
 from sfumato._base.types import Floats
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid, Nearest
+from sfumato._core.queries.projection import MAX_ENTRY, MAX_SHIFT, Projection
+from sfumato._lattice.box import REACH
 from sfumato._synopsis import Synopsis
+from sfumato._synopsis.choose_k import Criterion
 from sfumato.methods.formulas import RHO
 
 
 @dataclass(frozen=True)
 class Centers:
-    """What a method returns: centres in lattice units, noisy sizes, and remarks for the receipt.
+    """What a method returns: centres, noisy sizes, notes for the receipt, a synopsis if released.
 
-    `synopsis` is what else it released, where it buys one.
+    points: (k, d), lattice steps; sizes: (k,), rows.
     """
 
     points: Floats
@@ -38,7 +43,7 @@ class NeedsDelta(ValueError):  # noqa: N818  (the name users catch)
 class Task:
     """What a fit is asked for: public numbers only. `n_rows` is None unless declared public.
 
-    With `choose_k` the method finds out how many clusters there are; `k` is the most it may take.
+    With `choose_k` the method chooses the number of clusters, at most `k`.
     `max_rows_per_group` is how many rows are protected together: noise is so many times larger.
     """
 
@@ -59,7 +64,7 @@ class Task:
 
 
 SLICE = Fraction(1, 50)
-"""The part of a budget that buys the number of rows, or the sizes of the final clusters."""
+"""The part of a budget for the number of rows, or for the sizes of the final clusters."""
 
 NUMBER = 8
 """Bytes of an int64 or a float64."""
@@ -78,12 +83,12 @@ class PlannedTask(Task):
 
     @property
     def after_count(self) -> float:
-        """What is left of ε when the number of rows is bought, unless it is declared."""
+        """What is left of ε after the number of rows, unless that is declared."""
         return float(self.epsilon * (1 - SLICE) ** self.count_passes)
 
     @property
     def after_sizes(self) -> float:
-        """What is left of ε when the sizes of the final clusters are bought as well."""
+        """What is left of ε after the sizes of the final clusters as well."""
         return self.after_count * float(1 - SLICE)
 
 
@@ -122,7 +127,19 @@ class Method(Protocol):
     def __call__(
         self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
     ) -> Centers:
-        """Find centres by asking the curator, paid from the account. `rng` is public."""
+        """Find centres by queries charged to the account. `rng` is public randomness."""
+
+
+class PureMethod:
+    """A method whose whole budget is pure ε."""
+
+    def check(self, task: Task) -> None:
+        """Refuse, before any charge, a task that cannot run: by default none."""
+
+    def caps(self, task: Task) -> Caps:
+        """All of the budget is pure."""
+        self.check(task)
+        return Caps(pure=task.epsilon)
 
 
 @runtime_checkable
@@ -170,15 +187,84 @@ def _check_remarks(found: Centers, method: str) -> None:
         raise TypeError(f"{method} must return a Synopsis or None as synopsis, got {kind}")
 
 
-def size_and_rest(curator: Curator, task: Task, share: Share) -> tuple[float, Share]:
+def take(share: Share, amount: Fraction) -> Share:
+    """Cut an amount off a share; all of it where there is no more."""
+    if amount >= share.amount:
+        return share
+    return share.split(amount, share.amount - amount)[0]
+
+
+def size_and_rest(
+    curator: Curator, task: Task, share: Share, part: Fraction = SLICE
+) -> tuple[float, Share]:
     """The number of rows, noisy unless declared, never below 1; and the share that is left."""
     if task.n_rows is not None:
         return float(max(1, task.n_rows)), share
-    slice_, rest = share.split(SLICE, 1 - SLICE)
-    answer = curator.counts(Grid(1, task.n_features), share=slice_)
+    for_rows, rest = share.split(part, 1 - part)
+    answer = curator.counts(Grid(1, task.n_features), share=for_rows)
     return max(1.0, float(answer.values[0])), rest
 
 
+KChoice = Callable[[Synopsis, np.random.Generator], tuple[int, tuple[str, ...]]]
+"""The number of clusters on a synopsis, and a note for the receipt if it was chosen there."""
+
+
+def chosen_k(
+    task: Task, synopsis: Synopsis, least: int, by: Criterion, rng: np.random.Generator
+) -> tuple[int, tuple[str, ...]]:
+    """The number of clusters, and a note for the receipt if it was chosen on the synopsis."""
+    if not task.choose_k:
+        return task.k, ()
+    k = synopsis.choose_k((min(least, task.k), task.k), by, random_state=rng)
+    return k, (f"{k} clusters, chosen on the released counts by {by}",)
+
+
+def nearest_to(points: Floats) -> Nearest:
+    """The cells of points (k, d), rounded to whole lattice steps."""
+    return Nearest(np.rint(points).astype(np.int64))
+
+
 def sizes_of(curator: Curator, points: Floats, share: Share) -> Floats:
-    """Noisy sizes of the clusters around given centres."""
-    return curator.counts(Nearest(np.rint(points).astype(np.int64)), share=share).values
+    """Noisy sizes (k,) of the clusters around centres (k, d), lattice steps."""
+    return curator.counts(nearest_to(points), share=share).values
+
+
+# The largest sum that is exact in float64, and the fewest bits of the largest entry.
+_EXACT = 2**53
+_FEWEST_BITS = 16
+
+
+def projection_of(
+    directions: ArrayLike, center: ArrayLike, scale: ArrayLike = 1.0, *, ball: bool = False
+) -> Projection:
+    """Round y ≈ scale·directions @ (x − center) to whole numbers, as finely as is exact.
+
+    directions: (m, d); center: (d,), lattice steps; scale: one number, or (m,). The centre is
+    rounded to whole lattice steps; the largest entry of the matrix keeps at least 16 bits.
+    """
+    wanted = np.asarray(directions, dtype=np.float64)
+    middle = np.asarray(center, dtype=np.float64)
+    factors = np.asarray(scale, dtype=np.float64)
+    if wanted.ndim != 2 or 0 in wanted.shape or middle.shape != wanted.shape[1:]:
+        raise ValueError(
+            f"directions (m, d) and a centre (d,) are needed, got {wanted.shape} and {middle.shape}"
+        )
+    if factors.shape not in ((), wanted.shape[:1]):
+        raise ValueError(f"one scale, or {len(wanted)}, are needed, got {factors.shape}")
+    wanted = wanted * factors[..., np.newaxis]
+    if not (np.isfinite(wanted).all() and np.isfinite(middle).all() and wanted.any()):
+        raise ValueError("directions, centre and scale must be finite, and not all 0")
+    offset = np.rint(np.clip(middle, -REACH, REACH)).astype(np.int64)
+    largest = float(np.abs(wanted).max())
+    finest = MAX_ENTRY.bit_length() - 1 - math.frexp(largest)[1]
+    for shift in range(min(finest, MAX_SHIFT), -1, -1):
+        matrix = np.rint(np.ldexp(wanted, shift)).astype(np.int64)
+        if np.abs(matrix).max() < 2 ** (_FEWEST_BITS - 1):
+            break
+        # What the terms of matrix @ (x − offset) can add up to.
+        if (np.abs(matrix) @ (REACH + np.abs(offset))).max() <= _EXACT:
+            return Projection(matrix, offset, shift, ball)
+    raise ValueError(
+        f"scale·directions has entries of up to {largest:.3g}, which cannot be rounded to "
+        f"whole numbers over 2^0 to 2^{MAX_SHIFT} of {_FEWEST_BITS} bits: rescale it"
+    )

@@ -1,4 +1,4 @@
-"""DPLloyd: k-means whose every step sees noisy counts and sums.
+"""DPLloyd and Sukpisit: k-means whose every step sees noisy counts and sums.
 
 Su, Cao, Li, Bertino, Jin. Differentially private k-means clustering. CODASPY 2016, §4.1.1.
 Departs from it: counts and sums get noise fitted to each, or one joint cube noise, instead of the
@@ -8,6 +8,7 @@ same Laplace noise on all.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, get_args
@@ -22,47 +23,98 @@ from sfumato._core.curator import CellTotals, Curator
 from sfumato._core.queries.counts import Nearest, NearestInProjection
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.starts import sphere_packing
-from sfumato.methods._base import NUMBER, Centers, PlannedTask, Prediction, Task
+from sfumato.methods._base import NUMBER, Centers, PlannedTask, Prediction, Task, nearest_to
 from sfumato.methods.formulas import RHO, step_mse
 
 NoiseChoice = Literal["auto", "cube", "laplace", "gaussian"]
 Schedule = Literal["uniform", "halving", "increasing"]
 
 
+class _NoisyLloyd(ABC):
+    """Noisy Lloyd steps from a start that looks at no data, until the centres hold still.
+
+    `tol` is the largest move of a noisy centre, as a part of the box's half-width, that counts as
+    standing still. What an early stop leaves unspent is not given back.
+    """
+
+    noise: NoiseChoice
+    tol: float
+
+    @abstractmethod
+    def weights(self) -> list[int]:
+        """How the iterations share the budget."""
+
+    def caps(self, task: Task) -> Caps:
+        """All of the budget in the one currency of the noise."""
+        return one_currency(choose_noise(self.noise, len(self.weights()), task), task)
+
+    def predict(self, task: PlannedTask) -> Prediction:
+        """The noise of the last step, if all are taken."""
+        weights = self.weights()
+        noise = choose_noise(self.noise, len(weights), task)
+        part = weights[-1] / sum(weights)
+        if noise == "gaussian":
+            budget = math.sqrt(mu2_of(task.epsilon, task.delta) * part)
+        else:
+            budget = float(task.epsilon) * part
+        error = step_mse(task.n, task.k, budget, noise_error(noise, task.n_features))
+        up_to = "up to " if self.tol >= 0 else ""
+        note = f"{up_to}{len(weights)} iterations with {noise} noise, from a data-independent start"
+        memory, passes = totals_memory(task), len(weights)
+        return Prediction.of(task, error, memory=memory, passes=passes, note=note)
+
+    def __call__(
+        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
+    ) -> Centers:
+        """Step until the noisy centres hold still or the shares are used up."""
+        points, sizes = sphere_packing(task.k, task.n_features, rng), np.zeros(task.k)
+        noise = noise_of(self.noise, account)
+        shares, taken, still = account.rest(currency(noise)).split(*self.weights()), 0, False
+        while taken < len(shares) and not still:
+            moved, sizes = lloyd_step(curator, points, shares[taken], noise)
+            still = bool(np.abs(moved - points).max() <= self.tol * REACH)
+            points, taken = moved, taken + 1
+        note = f"{taken} of {len(shares)} iterations, {noise} noise"
+        return Centers(points, sizes, (note,))
+
+
 @dataclass(frozen=True)
-class DPLloyd:
+class DPLloyd(_NoisyLloyd):
     """A fixed number of noisy Lloyd steps from a start that looks at no data."""
 
     iterations: int = 5
     schedule: Schedule = "uniform"
     noise: NoiseChoice = "auto"
+    # No step ends the search.
+    tol = -1.0
 
     def __post_init__(self) -> None:
         check_whole(self.iterations, "iterations")
         check_choice(self.schedule, Schedule, "schedule")
         check_choice(self.noise, NoiseChoice, "noise")
 
-    def caps(self, task: Task) -> Caps:
-        """All of the budget in the one currency of the noise."""
-        return one_currency(choose_noise(self.noise, self.iterations, task), task)
+    def weights(self) -> list[int]:
+        """How the iterations share the budget."""
+        return weights(self.schedule, self.iterations)
 
-    def predict(self, task: PlannedTask) -> Prediction:
-        """The noise of the last step."""
-        parts = weights(self.schedule, self.iterations)
-        law = choose_noise(self.noise, len(parts), task)
-        note = f"{len(parts)} iterations with {law} noise, from a blind start"
-        return predict_steps(task, law, parts, note)
 
-    def __call__(
-        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
-    ) -> Centers:
-        """Take the noisy Lloyd steps, one share each."""
-        points = sphere_packing(task.k, task.n_features, rng)
-        sizes = np.zeros(task.k)
-        law = law_of(self.noise, account)
-        for share in account.rest(currency(law)).split(*weights(self.schedule, self.iterations)):
-            points, sizes = lloyd_step(curator, points, share, law)
-        return Centers(points, sizes, (f"{self.iterations} iterations with {law} noise",))
+@dataclass(frozen=True)
+class Sukpisit(_NoisyLloyd):
+    """Noisy Lloyd steps, each with half of what is left, until the centres hold still."""
+
+    max_iter: int = 5
+    tol: float = 1e-3
+    noise: NoiseChoice = "auto"
+
+    def __post_init__(self) -> None:
+        check_whole(self.max_iter, "max_iter")
+        check_choice(self.noise, NoiseChoice, "noise")
+        if not 0 <= self.tol < float("inf"):
+            raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}")
+
+    def weights(self) -> list[int]:
+        """How the iterations share the budget."""
+        return weights("halving", self.max_iter)
 
 
 def check_choice(value: object, choices: object, name: str) -> None:
@@ -80,14 +132,14 @@ def weights(schedule: Schedule, iterations: int) -> list[int]:
     return [1] * iterations
 
 
-def currency(law: str) -> Literal["pure", "gdp"]:
-    """The currency that pays for a noise law."""
-    return "gdp" if law == "gaussian" else "pure"
+def currency(noise: str) -> Literal["pure", "gdp"]:
+    """The currency of a kind of noise."""
+    return "gdp" if noise == "gaussian" else "pure"
 
 
-def one_currency(law: str, task: Task) -> Caps:
-    """Caps that put the whole budget into the currency of `law`."""
-    if currency(law) == "gdp":
+def one_currency(noise: str, task: Task) -> Caps:
+    """Caps that put the whole budget into the currency of `noise`."""
+    if currency(noise) == "gdp":
         return Caps(gaussian=(task.epsilon, task.delta))
     return Caps(pure=task.epsilon)
 
@@ -108,32 +160,21 @@ def choose_noise(noise: NoiseChoice, iterations: int, task: Task) -> str:
     return "cube" if pure <= gaussian else "gaussian"
 
 
-def law_of(noise: NoiseChoice, account: Account) -> str:
-    """The noise law that an account was opened for."""
+def noise_of(noise: NoiseChoice, account: Account) -> str:
+    """The kind of noise that an account was opened for."""
     if account.caps.gaussian[1]:
         return "gaussian"
     return "laplace" if noise == "laplace" else "cube"
 
 
-def noise_error(law: str, n_features: int) -> float:
+def noise_error(noise: str, n_features: int) -> float:
     """Expected squared error of a centre × count², for ε = 1 or μ = 1 in the cube [−1, 1]^d."""
     d, off_center = float(n_features), 4 * n_features * RHO**2
-    if law == "cube":
+    if noise == "cube":
         return (d + off_center) * (d + 2) * (d + 3) / 3
-    if law == "gaussian":
+    if noise == "gaussian":
         return (d + math.sqrt(off_center)) ** 2
     return 2 * (d + math.cbrt(off_center)) ** 3
-
-
-def predict_steps(task: PlannedTask, law: str, parts: list[int], note: str) -> Prediction:
-    """What is expected of noisy Lloyd steps that share the budget: the error of the last one."""
-    part = parts[-1] / sum(parts)
-    if law == "gaussian":
-        budget = math.sqrt(mu2_of(task.epsilon, task.delta) * part)
-    else:
-        budget = float(task.epsilon) * part
-    error = step_mse(task.n, task.k, budget, noise_error(law, task.n_features))
-    return Prediction.of(task, error, memory=totals_memory(task), passes=len(parts), note=note)
 
 
 def totals_memory(task: Task) -> int:
@@ -141,20 +182,19 @@ def totals_memory(task: Task) -> int:
     return 3 * NUMBER * task.k * (task.n_features + 1)
 
 
-def lloyd_step(curator: Curator, points: Floats, share: Share, law: str) -> tuple[Floats, Floats]:
-    """Move every centre to the noisy mean of its cell; returns the centres and the noisy sizes."""
-    cells = Nearest(np.rint(points).astype(np.int64))
-    return move_to_means(curator, cells, points, share, law)
+def lloyd_step(curator: Curator, points: Floats, share: Share, noise: str) -> tuple[Floats, Floats]:
+    """Move centres (k, d), lattice steps, to the noisy means; returns them and noisy sizes (k,)."""
+    return move_to_means(curator, nearest_to(points), points, share, noise)
 
 
 def move_to_means(
-    curator: Curator, cells: Nearest | NearestInProjection, points: Floats, share: Share, law: str
+    curator: Curator, cells: Nearest | NearestInProjection, points: Floats, share: Share, noise: str
 ) -> tuple[Floats, Floats]:
-    """Move one point for each cell to the noisy mean of its rows, and return the noisy sizes.
+    """Move the point of every cell to the noisy mean of its rows; returns them and noisy sizes.
 
-    A cell whose noisy count is below the deviation of its noise keeps its point.
+    points: (k, d), lattice steps. Where a noisy count is below its noise_std the point stays.
     """
-    totals = _noisy_totals(curator, cells, share, law)
+    totals = _noisy_totals(curator, cells, share, noise)
     sizes = totals.sizes.values
     enough = sizes > max(1.0, totals.sizes.noise_std)
     means = totals.sums.values / np.where(enough, sizes, 1.0)[:, None]
@@ -163,56 +203,12 @@ def move_to_means(
 
 
 def _noisy_totals(
-    curator: Curator, cells: Nearest | NearestInProjection, share: Share, law: str
+    curator: Curator, cells: Nearest | NearestInProjection, share: Share, noise: str
 ) -> CellTotals:
-    if law == "cube":
+    if noise == "cube":
         return curator.sums(cells, share=share, joint=True)
     # The best ratio of the two shares is a constant of d: minimise a/x² + b/y² (or a/x + b/y).
     d, off_center = curator.box.n_features, 4 * curator.box.n_features * RHO**2
-    for_counts = math.sqrt(off_center) if law == "gaussian" else math.cbrt(off_center)
+    for_counts = math.sqrt(off_center) if noise == "gaussian" else math.cbrt(off_center)
     count_share, sum_share = share.split(for_counts, d)
     return curator.sums(cells, share=sum_share, counts=count_share)
-
-
-@dataclass(frozen=True)
-class Sukpisit:
-    """Noisy Lloyd steps, each with half of what is left, until the centres hold still.
-
-    `tol` is the largest move of a noisy centre, as a part of the box's half-width, that counts as
-    standing still. What an early stop leaves unspent is not given back.
-    """
-
-    max_iter: int = 5
-    tol: float = 1e-3
-    noise: NoiseChoice = "auto"
-
-    def __post_init__(self) -> None:
-        check_whole(self.max_iter, "max_iter")
-        check_choice(self.noise, NoiseChoice, "noise")
-        if not 0 <= self.tol < float("inf"):
-            raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}")
-
-    def caps(self, task: Task) -> Caps:
-        """All of the budget in the one currency of the noise."""
-        return one_currency(choose_noise(self.noise, self.max_iter, task), task)
-
-    def predict(self, task: PlannedTask) -> Prediction:
-        """The noise of the last step, if none is saved."""
-        parts = weights("halving", self.max_iter)
-        law = choose_noise(self.noise, len(parts), task)
-        note = f"up to {len(parts)} iterations with {law} noise, from a blind start"
-        return predict_steps(task, law, parts, note)
-
-    def __call__(
-        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
-    ) -> Centers:
-        """Step until the noisy centres hold still or the shares are used up."""
-        points = sphere_packing(task.k, task.n_features, rng)
-        law = law_of(self.noise, account)
-        shares = account.rest(currency(law)).split(*weights("halving", self.max_iter))
-        taken, still = 0, False
-        while taken < len(shares) and not still:
-            moved, sizes = lloyd_step(curator, points, shares[taken], law)
-            still = bool(np.abs(moved - points).max() <= self.tol * REACH)
-            points, taken = moved, taken + 1
-        return Centers(points, sizes, (f"{taken} of {self.max_iter} iterations, {law} noise",))

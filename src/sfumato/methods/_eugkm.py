@@ -1,7 +1,7 @@
 """EUGkM: k-means on the noisy counts of a uniform grid.
 
 Su, Cao, Li, Bertino, Jin. Differentially private k-means clustering. CODASPY 2016, §4.2.1. Departs
-from it: the number of rows is bought unless declared, and the solver also tries swaps.
+from it: the number of rows is estimated unless declared, and the solver also tries swaps.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato._accounting.budget import Account, Caps, Share
+from sfumato._accounting.budget import Account, Share
 from sfumato._base.validation import check_whole
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid
@@ -20,7 +20,16 @@ from sfumato._lattice.box import REACH
 from sfumato._synopsis import Synopsis
 from sfumato._synopsis.cells import GridCells
 from sfumato._synopsis.choose_k import Criterion, check_criterion, check_range
-from sfumato.methods._base import NUMBER, Centers, PlannedTask, Prediction, Task, size_and_rest
+from sfumato.methods._base import (
+    NUMBER,
+    Centers,
+    PlannedTask,
+    Prediction,
+    PureMethod,
+    Task,
+    chosen_k,
+    size_and_rest,
+)
 from sfumato.methods._dplloyd import check_choice, lloyd_step, noise_error, totals_memory
 from sfumato.methods.formulas import RHO, eug_cells, eugkm_mse, hybrid_threshold, step_mse
 
@@ -28,8 +37,18 @@ _KEPT = 2**24
 """Up to so many coordinates of cells are kept at once, as in `_synopsis.cells`."""
 
 
+class _OnGrid(PureMethod):
+    def check(self, task: Task) -> None:
+        """Refuse, before any charge, dimensions in which even two slices an axis are too many."""
+        if 2**task.n_features > MAX_NUMBERS:
+            raise ValueError(
+                f"a grid with 2 cells on each of d = {task.n_features} axes has M = "
+                f"2^{task.n_features} cells; at most {MAX_NUMBERS:,} fit: use method='dplloyd'"
+            )
+
+
 @dataclass(frozen=True)
-class EUGkM:
+class EUGkM(_OnGrid):
     """Counts of about (nε/θ)^(2d/(2+d)) cells, then k-means on them with many starts.
 
     Where the number of clusters is asked for, it is chosen from `k_range` by `k_by` on the released
@@ -48,15 +67,10 @@ class EUGkM:
         if not 0 < self.theta < float("inf"):
             raise ValueError(f"theta must be a positive number, got {self.theta!r}")
 
-    def caps(self, task: Task) -> Caps:
-        """All of the budget is pure."""
-        check_dimension(task)
-        return Caps(pure=task.epsilon)
-
     def __call__(
         self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
     ) -> Centers:
-        """Buy the number of rows, then the grid; all the rest is free."""
+        """Estimate the number of rows, then the counts of the grid; the rest is post-processing."""
         n, rest = size_and_rest(curator, task, account.rest("pure"))
         return self.on_grid(curator, task, n, rest, rng)
 
@@ -65,7 +79,7 @@ class EUGkM:
         return self.predict_grid(task, task.after_count, "an upper bound")
 
     def predict_grid(self, task: PlannedTask, epsilon: float, remark: str) -> Prediction:
-        """What is expected of the grid that this ε buys."""
+        """What is expected of the grid with this ε."""
         d = task.n_features
         cells = self.grid(task.n, d, epsilon).n_cells
         error = eugkm_mse(task.n, d, task.k, epsilon, cells)
@@ -78,7 +92,7 @@ class EUGkM:
     def on_grid(
         self, curator: Curator, task: Task, n: float, share: Share, rng: np.random.Generator
     ) -> Centers:
-        """Buy a grid with this share and cluster its cells."""
+        """Release the counts of a grid with this share and cluster its cells."""
         epsilon = float(share.amount)
         grid = self.grid(n, task.n_features, epsilon)
         counts = curator.counts(grid, share=share)
@@ -88,38 +102,26 @@ class EUGkM:
         wanted = eug_cells(n, task.n_features, epsilon, self.theta)
         if wanted > 2 * grid.n_cells:
             notes.append(f"as many cells as fit, where {wanted:.3g} were wanted")
-        k = task.k
-        if task.choose_k:
-            k = synopsis.choose_k((min(self.k_range[0], k), k), self.k_by, random_state=rng)
-            notes.append(f"{k} clusters, chosen on the released counts by {self.k_by}")
+        k, how = chosen_k(task, synopsis, self.k_range[0], self.k_by, rng)
         found = synopsis.kmeans(k, n_starts=self.n_starts, random_state=rng)
         points = curator.box.to_cube(found.centers) * REACH
-        return Centers(points, found.sizes, tuple(notes), synopsis)
+        return Centers(points, found.sizes, (*notes, *how), synopsis)
 
     def grid(self, n: float, n_features: int, epsilon: float) -> Grid:
         """Round the number of cells to whole slices, at least 2 and at most what fits."""
-        most = min(int(MAX_NUMBERS ** (1 / n_features)), 2 * REACH + 1)
+        limit = min(int(MAX_NUMBERS ** (1 / n_features)), 2 * REACH + 1)
         wanted = eug_cells(n, n_features, epsilon, self.theta) ** (1 / n_features)
-        return Grid(max(2, round(min(wanted, most))), n_features)
-
-
-def check_dimension(task: Task) -> None:
-    """Refuse, before any charge, dimensions in which even two slices an axis are too many."""
-    if 2**task.n_features > MAX_NUMBERS:
-        raise ValueError(
-            f"a grid with 2 cells on each of d = {task.n_features} axes has M = "
-            f"2^{task.n_features} cells; at most {MAX_NUMBERS:,} fit: use method='dplloyd'"
-        )
+        return Grid(max(2, round(min(wanted, limit))), n_features)
 
 
 StepNoise = Literal["cube", "laplace"]
 
-# Outside, the noise of a step might be refused when the grid has been paid for.
-_LEAST, _MOST = Fraction(1, 10**6), 10**4
+# Outside, the noise of a step might be refused after the grid was charged.
+_MIN_EPSILON, _MAX_EPSILON = Fraction(1, 10**6), 10**4
 
 
 @dataclass(frozen=True)
-class Hybrid:
+class Hybrid(_OnGrid):
     """Half of the budget on EUGkM and half on a Lloyd step, if ε is above a public threshold."""
 
     rho: float = RHO
@@ -135,19 +137,14 @@ class Hybrid:
         if not 0 <= self.rho <= 0.5:
             raise ValueError(f"rho must lie in [0, 0.5], got {self.rho!r}")
 
-    def caps(self, task: Task) -> Caps:
-        """All of the budget is pure."""
-        check_dimension(task)
-        return Caps(pure=task.epsilon)
-
     def __call__(
         self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
     ) -> Centers:
-        """Buy the number of rows, decide by it, then ask."""
+        """Estimate the number of rows, decide by it, then query."""
         n, rest = size_and_rest(curator, task, account.rest("pure"))
         threshold = hybrid_threshold(n, task.n_features, task.k, self.rho)
         # Su et al. 2015, Eqs. 14 and 15.
-        refines = task.epsilon >= threshold and _LEAST <= task.epsilon <= _MOST
+        refines = task.epsilon >= threshold and _MIN_EPSILON <= task.epsilon <= _MAX_EPSILON
         shares = rest.evenly(2) if refines else (rest,)
         found = self.first.on_grid(curator, task, n, shares[0], rng)
         chosen = "EUGkM, then one Lloyd step" if refines else "EUGkM alone"
@@ -176,8 +173,8 @@ class Hybrid:
 
 
 def _reason(task: Task, n: float, threshold: float) -> str:
-    most = "at most " if task.choose_k else ""
+    at_most = "at most " if task.choose_k else ""
     return (
-        f"a step pays from ε = {max(threshold, float(_LEAST)):.3g} to {_MOST:.3g} for "
-        f"{most}{task.k} clusters in about {n:,.0f} rows, and ε is {float(task.epsilon):.3g}"
+        f"a step helps from ε = {max(threshold, float(_MIN_EPSILON)):.3g} to {_MAX_EPSILON:.3g} "
+        f"for {at_most}{task.k} clusters in about {n:,.0f} rows, and ε is {float(task.epsilon):.3g}"
     )

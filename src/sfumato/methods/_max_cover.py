@@ -2,8 +2,8 @@
 
 Nguyen, Chaturvedi, Xu. Differentially private k-means via exponential mechanism and max cover. AAAI
 2021, Algorithms 1 and 2. Departs from it: all picks together cost what docs/proofs/max_cover.md
-proves, the number of rows and the last Lloyd round are paid for, averages are the house's noisy
-sums over noisy counts, and the smallest radius is a public number instead of 1/n.
+proves, the number of rows and the last Lloyd round are charged, averages are noisy sums over noisy
+counts, and the smallest radius is a public number instead of 1/n.
 """
 
 from __future__ import annotations
@@ -15,23 +15,32 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from sfumato._accounting.budget import Account, Caps, Share
+from sfumato._accounting.budget import Account, Caps
 from sfumato._accounting.gaussian_dp import mu2_of
 from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_whole
 from sfumato._core.curator import Answer, Curator
-from sfumato._core.queries.counts import Grid, Nearest
+from sfumato._core.queries.counts import Nearest
 from sfumato._core.queries.max_cover import MAX_AXES, Grids
 from sfumato._core.queries.projection import Projection
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.kmeans import weighted_kmeans
 from sfumato.methods._balcan.run import recovered
-from sfumato.methods._base import NUMBER, Centers, NeedsDelta, PlannedTask, Prediction, Task
+from sfumato.methods._base import (
+    NUMBER,
+    Centers,
+    NeedsDelta,
+    PlannedTask,
+    Prediction,
+    Task,
+    projection_of,
+    size_and_rest,
+)
 from sfumato.methods._dplloyd import noise_error
 from sfumato.methods.formulas import step_mse
 
-MOST_WORK = 1e11
-"""Rows × grid points near each × radii that are counted without asking."""
+MAX_WORK = 1e11
+"""Rows × grid points near each × radii that are counted by default."""
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 """The paper's bound on the error needs an α below this: 1 − α − α² must be positive."""
@@ -51,7 +60,7 @@ class MaxCover:
 
     `dimensions` of the projection, ⌊ln(n)/2⌋ if None. Radii are parts of the ball that holds the
     projected rows; `r_min="1/n"` is the paper's. `picks` for each radius, k·max(1, ⌈log₂(1/α)⌉) if
-    None. `budget` weighs what ε buys: the number of rows (unless it is declared), the cover, the
+    None. `budget` weighs the parts of ε: the number of rows (unless it is declared), the cover, the
     counts of the picked points, the averages, the last Lloyd round; `delta_cover` is the part of δ
     that the cover takes. More than `work` rows × grid points × radii are refused.
     """
@@ -64,7 +73,7 @@ class MaxCover:
     picks: int | None = None
     budget: tuple[float, ...] = (0.02, 0.38, 0.1, 0.2, 0.3)
     delta_cover: float = 0.5
-    work: float = MOST_WORK
+    work: float = MAX_WORK
 
     def __post_init__(self) -> None:
         for name in ("dimensions", "picks"):
@@ -72,8 +81,8 @@ class MaxCover:
                 object.__setattr__(self, name, check_whole(getattr(self, name), name))
         if self.dimensions is not None and self.dimensions > MAX_AXES:
             raise ValueError(f"dimensions must be at most {MAX_AXES}, got {self.dimensions}")
-        for name, most in (("alpha", math.inf), ("delta_cover", 1), ("work", math.inf)):
-            _check_between(getattr(self, name), name, most)
+        for name, limit in (("alpha", math.inf), ("delta_cover", 1), ("work", math.inf)):
+            _check_between(getattr(self, name), name, limit)
         if self.r_min != "1/n":
             _check_between(self.r_min, "r_min (or '1/n')", 2)
         object.__setattr__(self, "budget", tuple(self.budget))
@@ -100,12 +109,13 @@ class MaxCover:
     def __call__(
         self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
     ) -> Centers:
-        """Buy the number of rows, cover them in a projection, cluster what was picked, average."""
+        """Estimate the number of rows, cover them in a projection, cluster the picks, average."""
         parts = self.parts(task)
-        n, for_counts = _size_and_rest(curator, task, account.rest("pure"), parts)
+        part = parts["rows"] / (parts["rows"] + parts["counts"])
+        n, for_counts = size_and_rest(curator, task, account.rest("pure"), part)
         grids = self.grids(task, n)
         p, picks = grids.n_features, self.picks_for(task.k)
-        projection = projection_of(task.n_features, p, self.alpha, rng)
+        projection = orthogonal_projection(task.n_features, p, self.alpha, rng)
         seen = curator.view(projection)
         picked = seen.cover(grids, share=account.rest("approximate"), picks=picks)
         points = np.unique([one.point for one in picked], axis=0)
@@ -135,7 +145,7 @@ class MaxCover:
         return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
     def parts(self, task: Task) -> dict[str, Fraction]:
-        """What part of ε buys what; a declared number of rows costs nothing."""
+        """The parts of ε by name; a declared number of rows costs nothing."""
         weights = [Fraction(w) for w in self.budget]
         if task.n_rows is not None:
             weights[0] = Fraction(0)
@@ -165,31 +175,21 @@ class MaxCover:
         return grids
 
 
-def _check_between(value: object, name: str, most: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < most:
-        raise ValueError(f"{name} must be a number between 0 and {most:g}, got {value!r}")
+def _check_between(value: object, name: str, limit: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < limit:
+        raise ValueError(f"{name} must be a number between 0 and {limit:g}, got {value!r}")
 
 
-def projection_of(d: int, p: int, alpha: float, rng: np.random.Generator) -> Projection:
+def orthogonal_projection(d: int, p: int, alpha: float, rng: np.random.Generator) -> Projection:
     """Random directions at right angles, scaled so that the ball of radius 1 + α holds the box.
 
-    The average row keeps its length (Johnson and Lindenstrauss); α is the paper's room for those
+    The average row keeps its length (Johnson and Lindenstrauss); α is the paper's margin for those
     that are stretched. In as many dimensions as columns nothing is.
     """
     if p == d:
-        return Projection.of(np.eye(d), np.zeros(d), 1 / math.sqrt(d), ball=True)
+        return projection_of(np.eye(d), np.zeros(d), 1 / math.sqrt(d), ball=True)
     directions = np.linalg.qr(rng.normal(size=(d, p)))[0].T
-    return Projection.of(directions, np.zeros(d), 1 / ((1 + alpha) * math.sqrt(p)), ball=True)
-
-
-def _size_and_rest(
-    curator: Curator, task: Task, share: Share, parts: dict[str, Fraction]
-) -> tuple[float, Share]:
-    if task.n_rows is not None:
-        return max(1.0, float(task.n_rows)), share
-    for_rows, rest = share.split(parts["rows"], parts["counts"])
-    answer = curator.counts(Grid(1, task.n_features), share=for_rows)
-    return max(1.0, float(answer.values[0])), rest
+    return projection_of(directions, np.zeros(d), 1 / ((1 + alpha) * math.sqrt(p)), ball=True)
 
 
 def _clustered(points: Ints, counts: Answer, k: int, rng: np.random.Generator) -> Floats:

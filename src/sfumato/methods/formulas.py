@@ -32,7 +32,7 @@ def dplloyd_mse(
 
 
 def step_mse(n: float, k: int, budget: float, weight: float) -> float:
-    """The error of a centre after one noisy step that `budget`, an ε or a μ, pays for.
+    """The error of a centre after one noisy step with this `budget`, an ε or a μ.
 
     `weight` is the error × count² at a budget of 1: `_dplloyd.noise_error`, or Eq. 7's constants.
     """

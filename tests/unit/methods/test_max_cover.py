@@ -11,7 +11,7 @@ from sfumato import Curator, PrivateKMeans
 from sfumato._core.testing import NoNoise, ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato.methods import MaxCover, NeedsDelta, Task
-from sfumato.methods._max_cover import GOLDEN, projection_of
+from sfumato.methods._max_cover import GOLDEN, orthogonal_projection
 
 F = Fraction
 
@@ -140,7 +140,7 @@ def test_projected_rows_keep_their_length_on_average(d, p):
     row = np.full((1, d), REACH, dtype=np.int16)
     squares = []
     for seed in range(200):
-        seen = projection_of(d, p, 1.0, np.random.default_rng(seed)).see(row)
+        seen = orthogonal_projection(d, p, 1.0, np.random.default_rng(seed)).see(row)
         squares.append(np.square(seen.astype(float)).sum() / REACH**2)
     expected = 1.0 if p == d else 0.25
     # A deviation of one squared length is at most √2 of it: 0.1 for the mean of 200.
@@ -148,7 +148,9 @@ def test_projected_rows_keep_their_length_on_average(d, p):
 
 
 def test_projections_differ_by_public_randomness_alone():
-    one, same, other = (projection_of(9, 3, 1.0, np.random.default_rng(s)) for s in (1, 1, 2))
+    one, same, other = (
+        orthogonal_projection(9, 3, 1.0, np.random.default_rng(s)) for s in (1, 1, 2)
+    )
     assert one == same
     assert one != other
     gram = one.directions @ one.directions.T

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sfumato._synopsis import kmeans as lloyd
-from sfumato._synopsis import kmeans as weighted
-from sfumato._synopsis.kmeans import Weighted, assign, lift, move, nearest, settle, weighted_kmeans
+from sfumato._synopsis import kmeans
+from sfumato._synopsis.distances import lift, nearest
+from sfumato._synopsis.kmeans import Weighted, assign, lloyd, move, weighted_kmeans
 
 RNG = np.random.default_rng(0)
 
@@ -25,13 +25,13 @@ def test_finds_the_planted_optimum_where_lloyd_gets_stuck():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         points, weights = planted(25, 20, rng)
-        best = settle(
+        best = lloyd(
             mass := Weighted.of(points, weights),
             assign(mass, np.stack([p.mean(axis=0) for p in np.split(points, 25)])),
             100,
         )
         _, cost = weighted_kmeans(points, weights, 25, rng)
-        plain = settle(mass, assign(mass, points[rng.choice(500, 25, replace=False)]), 100)
+        plain = lloyd(mass, assign(mass, points[rng.choice(500, 25, replace=False)]), 100)
         found += cost < 1.001 * best.cost
         stuck += plain.cost > 1.5 * best.cost
     assert found >= 19
@@ -133,7 +133,7 @@ def test_very_uneven_weights(power):
 
 
 def test_looking_at_what_moved_is_looking_at_everything(monkeypatch):
-    monkeypatch.setattr(lloyd, "_SMALL", 0)
+    monkeypatch.setattr(kmeans, "_SMALL", 0)
     mass = Weighted.of(RNG.uniform(-1, 1, (2000, 3)), RNG.exponential(size=2000))
     state = assign(mass, RNG.uniform(-1, 1, (40, 3)))
     for _ in range(20):
@@ -149,29 +149,27 @@ def test_steps_never_raise_the_cost():
     mass = Weighted.of(RNG.uniform(-1, 1, (500, 2)), RNG.exponential(size=500))
     states = [assign(mass, RNG.uniform(-1, 1, (9, 2)))]
     for _ in range(30):
-        states.append(settle(mass, states[-1], 1))
+        states.append(lloyd(mass, states[-1], 1))
     costs = [state.cost for state in states]
     assert costs == sorted(costs, reverse=True)
-    assert settle(mass, states[0], 30).cost == pytest.approx(costs[-1], rel=1e-4)
+    assert lloyd(mass, states[0], 30).cost == pytest.approx(costs[-1], rel=1e-4)
 
 
 def test_steps_end_where_the_goal_is_out_of_reach():
     mass = Weighted.of(RNG.uniform(-1, 1, (500, 2)), np.ones(500))
     start = assign(mass, RNG.uniform(-1, 1, (9, 2)))
-    once = settle(mass, start, 1)
-    assert settle(mass, start, 30, goal=0.0).cost > settle(mass, start, 30).cost
-    assert settle(mass, start, 30, goal=0.0).cost <= once.cost
+    once = lloyd(mass, start, 1)
+    assert lloyd(mass, start, 30, goal=0.0).cost > lloyd(mass, start, 30).cost
+    assert lloyd(mass, start, 30, goal=0.0).cost <= once.cost
 
 
 def test_a_large_synopsis_is_searched_on_a_sample(monkeypatch):
     points, weights = planted(5, 2000, np.random.default_rng(7))
     optimum = cost_of(points, weights, np.stack([p.mean(axis=0) for p in np.split(points, 5)]))
-    monkeypatch.setattr(weighted, "_SEARCHED", 1000)
+    monkeypatch.setattr(kmeans, "_SEARCHED", 1000)
     seen = []
-    search = weighted._search
-    monkeypatch.setattr(
-        weighted, "_search", lambda m, *rest: seen.append(len(m)) or search(m, *rest)
-    )
+    search = kmeans._search
+    monkeypatch.setattr(kmeans, "_search", lambda m, *rest: seen.append(len(m)) or search(m, *rest))
     _, cost = weighted_kmeans(points, weights, 5, np.random.default_rng(8))
     assert max(seen) <= 5 * 64
     assert cost == pytest.approx(optimum, rel=1e-3)
@@ -181,7 +179,7 @@ def test_a_sample_weighs_as_much_as_the_whole():
     points, weights = planted(8, 1000, np.random.default_rng(9))
     weights[0] = 1e5
     mass = Weighted.of(points - np.average(points, axis=0, weights=weights), weights)
-    sample = weighted._sample(mass, 2000, np.random.default_rng(10))
+    sample = kmeans._sample(mass, 2000, np.random.default_rng(10))
     assert 1000 < len(sample) <= 2000
     for row, expected in zip(sample.table, mass.table, strict=True):
         assert row.sum() == pytest.approx(expected.sum(), abs=0.01 * weights.sum())

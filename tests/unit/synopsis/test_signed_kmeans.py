@@ -6,17 +6,16 @@ from sklearn.cluster import KMeans
 
 from sfumato._lattice.box import REACH
 from sfumato._synopsis import cells as cells_module
-from sfumato._synopsis.cells import GridCells, LooseCells, cut
-from sfumato._synopsis.signed_kmeans import (
-    Mass,
-    Solver,
-    best_swaps,
+from sfumato._synopsis.cells import (
+    GridCells,
+    LooseCells,
+    WeightedCells,
     coarser,
+    cut,
     finer,
-    lloyd,
-    totals,
     whole,
 )
+from sfumato._synopsis.kmeans import SignedKMeans, best_swaps, signed_lloyd, totals
 from sfumato._synopsis.starts import sphere_packings
 
 RNG = np.random.default_rng(0)
@@ -51,7 +50,7 @@ def matched(found, expected, atol):
 def test_with_positive_weights_it_is_lloyd():
     points, weights = RNG.uniform(-1, 1, (300, 3)), RNG.uniform(0.5, 2, 300)
     starts = RNG.uniform(-1, 1, (5, 4, 3))
-    ends, costs = lloyd(mass_of(points, weights), starts, steps=200)
+    ends, costs = signed_lloyd(mass_of(points, weights), starts, steps=200)
     for start, end, cost in zip(starts, ends, costs, strict=True):
         twin = KMeans(4, init=start, n_init=1, max_iter=200, tol=0, algorithm="lloyd")
         twin.fit(points, sample_weight=weights)
@@ -65,8 +64,8 @@ def test_negative_weights_cancel_positive_ones():
     noisy = np.vstack([points, points[:20], points[:20]])
     signed = np.concatenate([weights, np.full(20, 7.0), np.full(20, -7.0)])
     start = RNG.uniform(-1, 1, (1, 3, 2))
-    plain, cost = lloyd(mass_of(points, weights), start)
-    same, other = lloyd(mass_of(noisy, signed), start)
+    plain, cost = signed_lloyd(mass_of(points, weights), start)
+    same, other = signed_lloyd(mass_of(noisy, signed), start)
     np.testing.assert_allclose(plain, same, atol=1e-12)
     assert cost == pytest.approx(other)
 
@@ -74,7 +73,7 @@ def test_negative_weights_cancel_positive_ones():
 def test_a_centre_is_the_signed_mean_of_its_cells():
     mass = mass_of([[0.1, 0.0], [0.3, 0.2], [0.5, 0.1]], [4.0, 8.0, -2.0])
     expected = (4 * 0.1 + 8 * 0.3 - 2 * 0.5) / 10, (8 * 0.2 - 2 * 0.1) / 10
-    ends, _ = lloyd(mass, np.zeros((1, 1, 2)))
+    ends, _ = signed_lloyd(mass, np.zeros((1, 1, 2)))
     np.testing.assert_allclose(ends[0, 0], expected)
 
 
@@ -86,14 +85,14 @@ def test_a_cluster_without_clear_weight_keeps_its_centre():
         ([5, 5, 2, 2], 2.0, False),
         ([5, 5, 0, 0], 0.0, True),
     ):
-        ends, _ = lloyd(mass_of(points, weights, noise), start, steps=2)
+        ends, _ = signed_lloyd(mass_of(points, weights, noise), start, steps=2)
         assert (ends[0, 1, 0] == 0.9) == kept, weights
         assert ends[0, 0, 0] == pytest.approx(-0.55)
 
 
 def test_centres_stay_in_the_cube():
     mass = mass_of([[0.9, -0.9], [0.1, 0.1]], [5.0, -4.0])
-    ends, _ = lloyd(mass, np.full((1, 1, 2), 0.2))
+    ends, _ = signed_lloyd(mass, np.full((1, 1, 2), 0.2))
     # The signed mean is (4.1, −4.9).
     assert np.abs(ends).max() <= 1
 
@@ -104,7 +103,7 @@ def test_the_best_step_of_a_start_is_kept():
         rng = np.random.default_rng(seed)
         mass = mass_of(rng.uniform(-1, 1, (40, 2)), rng.normal(0.3, 1, 40))
         starts = rng.uniform(-1, 1, (4, 5, 2))
-        costs = [lloyd(mass, starts, steps=s)[1] for s in (1, 3, 10, 50)]
+        costs = [signed_lloyd(mass, starts, steps=s)[1] for s in (1, 3, 10, 50)]
         assert (np.diff(costs, axis=0) <= 1e-12).all()
 
 
@@ -114,7 +113,7 @@ def test_totals_do_not_depend_on_blocks(n_features, monkeypatch):
     centers = RNG.uniform(-1, 1, (3, 4, n_features))
     mass = mass_of(points, weights)
     once = totals(mass, centers)
-    monkeypatch.setattr("sfumato._synopsis.signed_kmeans.BLOCK", 100)
+    monkeypatch.setattr("sfumato._synopsis.kmeans.BLOCK", 100)
     np.testing.assert_allclose(totals(mass, centers), once, atol=1e-9)
     own = ((points[:, None] - centers[1][None]) ** 2).sum(axis=2).argmin(axis=1)
     for j in range(4):
@@ -129,7 +128,7 @@ def test_coarser_masses_lose_nothing(shape, most):
     mass = whole(grid, RNG.normal(1, 3, len(grid)), 2.0)
     coarse = coarser(mass, most)
     assert len(coarse.weights) <= most
-    assert coarse.cells.sum() == len(grid)
+    assert coarse.n_cells.sum() == len(grid)
     centers = np.zeros((1, 1, len(shape)))
     np.testing.assert_allclose(totals(coarse, centers), totals(mass, centers), atol=1e-6)
     assert coarse.squares == mass.squares
@@ -154,7 +153,7 @@ def test_finer_masses_cut_cells_evenly(widths):
     np.testing.assert_allclose(mass.points[:16].mean(axis=0), middles[0])
     spread = mass.points[16:].max(axis=0) - mass.points[16:].min(axis=0)
     np.testing.assert_allclose(spread, shape[-1] * 0.75)
-    assert mass.cells.sum() == pytest.approx(2)
+    assert mass.n_cells.sum() == pytest.approx(2)
 
 
 def test_cells_stay_whole_where_pieces_would_be_far_too_many():
@@ -179,7 +178,7 @@ CENTERS = [[-0.6, -0.6], [0.6, -0.5], [0.0, 0.6], [0.7, 0.7], [-0.7, 0.4]]
 def test_finds_clear_clusters_on_coarse_and_fine_grids(per_axis):
     grid = GridCells((per_axis, per_axis))
     weights = blobs(grid, CENTERS) + RNG.normal(0, 1 if per_axis < 50 else 0.05, len(grid))
-    found = Solver(grid, weights, 1.0).solve(5, n_starts=30, rng=np.random.default_rng(1))
+    found = SignedKMeans(grid, weights, 1.0).solve(5, n_starts=30, rng=np.random.default_rng(1))
     assert matched(found.centers, CENTERS, 0.25 if per_axis == 5 else 0.06)
     assert found.sizes.sum() == pytest.approx(weights.sum())
     if per_axis >= 25:
@@ -191,9 +190,9 @@ def test_swaps_lead_out_of_a_local_optimum():
     mass = whole(grid, blobs(grid, CENTERS), 0.0)
     # Two centres share a clump and one sits between two others.
     stuck = np.array([[-0.65, -0.6], [-0.55, -0.6], [0.65, 0.1], [0.0, 0.6], [-0.7, 0.4]])
-    ends, costs = lloyd(mass, stuck[None])
+    ends, costs = signed_lloyd(mass, stuck[None])
     assert not matched(ends[0], CENTERS, 0.1)
-    better, lower = lloyd(mass, best_swaps(mass, ends[0]))
+    better, lower = signed_lloyd(mass, best_swaps(mass, ends[0]))
     assert matched(better[lower.argmin()], CENTERS, 0.05)
     assert lower.min() < costs[0] / 2
 
@@ -201,7 +200,7 @@ def test_swaps_lead_out_of_a_local_optimum():
 @pytest.mark.parametrize("weights", [np.zeros(49), -np.ones(49), np.ones(49), np.eye(7).ravel()])
 @pytest.mark.parametrize("k", [1, 3, 30])
 def test_weights_without_clusters_give_k_centres_all_the_same(weights, k):
-    found = Solver(GridCells((7, 7)), weights, 1.0).solve(k, n_starts=5, rng=RNG)
+    found = SignedKMeans(GridCells((7, 7)), weights, 1.0).solve(k, n_starts=5, rng=RNG)
     assert found.centers.shape == (k, 2)
     assert found.sizes.shape == (k,)
     assert np.abs(found.centers).max() <= 1
@@ -212,7 +211,7 @@ def test_one_cluster_is_the_mean():
     grid = GridCells((20, 20))
     weights = blobs(grid, CENTERS)
     mean = weights @ grid[:] / weights.sum()
-    found = Solver(grid, weights, 0.0).solve(1, n_starts=3, rng=RNG)
+    found = SignedKMeans(grid, weights, 0.0).solve(1, n_starts=3, rng=RNG)
     np.testing.assert_allclose(found.centers[0], mean, atol=1e-9)
 
 
@@ -222,7 +221,7 @@ def test_many_columns_and_many_cells():
     weights = RNG.normal(0, 1, len(grid))
     for corner in corners:
         weights[np.flatnonzero((grid[:] == corner).all(axis=1))] += 5000
-    found = Solver(grid, weights, 1.0).solve(3, n_starts=10, rng=np.random.default_rng(2))
+    found = SignedKMeans(grid, weights, 1.0).solve(3, n_starts=10, rng=np.random.default_rng(2))
     assert matched(found.centers, corners, 0.5)
 
 
@@ -251,5 +250,5 @@ def test_too_many_centres_to_pack_start_anywhere():
 
 
 def test_a_mass_knows_its_columns():
-    assert Mass(np.zeros((4, 3)), np.ones(4), 0.0).n_features == 3
-    assert Mass(GridCells((3, 3)), np.ones(9), 0.0).n_features == 2
+    assert WeightedCells(np.zeros((4, 3)), np.ones(4), 0.0).n_features == 3
+    assert WeightedCells(GridCells((3, 3)), np.ones(9), 0.0).n_features == 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import frexp
 from typing import Any, Protocol
 
 import numpy as np
@@ -97,7 +96,6 @@ MAX_ENTRY = 2**24
 MAX_SHIFT = 52
 
 _EXACT = 2**53
-_FEWEST_BITS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,47 +140,6 @@ class Projection:
             )
         object.__setattr__(self, "matrix", matrix)
         object.__setattr__(self, "offset", offset)
-
-    @classmethod
-    def of(
-        cls,
-        directions: ArrayLike,
-        center: ArrayLike,
-        scale: ArrayLike = 1.0,
-        *,
-        ball: bool = False,
-    ) -> Projection:
-        """Round y ≈ scale·directions @ (x − center) to whole numbers, as finely as is exact.
-
-        `scale` is one number, or one per direction. The centre is rounded to whole lattice steps;
-        the largest entry of the matrix keeps at least 16 significant bits.
-        """
-        wanted = np.asarray(directions, dtype=np.float64)
-        middle = np.asarray(center, dtype=np.float64)
-        factors = np.asarray(scale, dtype=np.float64)
-        if wanted.ndim != 2 or 0 in wanted.shape or middle.shape != wanted.shape[1:]:
-            raise ValueError(
-                f"directions (m, d) and a centre (d,) are needed, "
-                f"got {wanted.shape} and {middle.shape}"
-            )
-        if factors.shape not in ((), wanted.shape[:1]):
-            raise ValueError(f"one scale, or {len(wanted)}, are needed, got {factors.shape}")
-        wanted = wanted * factors[..., np.newaxis]
-        if not (np.isfinite(wanted).all() and np.isfinite(middle).all() and wanted.any()):
-            raise ValueError("directions, centre and scale must be finite, and not all 0")
-        offset = np.rint(np.clip(middle, -REACH, REACH)).astype(np.int64)
-        largest = float(np.abs(wanted).max())
-        finest = MAX_ENTRY.bit_length() - 1 - frexp(largest)[1]
-        for shift in range(min(finest, MAX_SHIFT), -1, -1):
-            matrix = np.rint(np.ldexp(wanted, shift)).astype(np.int64)
-            if np.abs(matrix).max() < 2 ** (_FEWEST_BITS - 1):
-                break
-            if _largest_sum(matrix, offset) <= _EXACT:
-                return cls(matrix, offset, shift, ball)
-        raise ValueError(
-            f"scale·directions has entries of up to {largest:.3g}, which cannot be rounded to "
-            f"whole numbers over 2^0 to 2^{MAX_SHIFT} of {_FEWEST_BITS} bits: rescale it"
-        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Projection) and self._content == other._content

@@ -1,4 +1,4 @@
-"""How a fit in more than three columns divides its budget: by public and released numbers only."""
+"""How `auto` divides its budget: by public and released numbers only."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from sfumato._accounting.budget import Account, Caps, Share
 from sfumato._accounting.gaussian_dp import mu2_of
 from sfumato._core.curator import Answer, Curator
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid
-from sfumato.methods._base import Task
-
-COUNT = Fraction(1, 50)
-"""The part of ε that buys the number of rows, unless it is declared."""
+from sfumato.methods._base import SLICE, Task, take
 
 # Sums get 1 and counts 0.15 of a Gaussian step: shifts matter more than sizes.
 COUNTS_PER_SUM = Fraction(3, 20)
@@ -22,16 +19,16 @@ COUNTS_PER_SUM = Fraction(3, 20)
 # Where noise is Gaussian: the part of ε for radii, beside that of the tree.
 _RADII = Fraction(1, 20)
 
-# Deviations below which the number of rows is bought again, and the part of ε for that.
+# Deviations below which the number of rows is estimated again, and the part of ε for that.
 _CLEAR = 14
 _AGAIN = Fraction(1, 10)
-_FEWEST = 20.0
+MIN_ROWS = 20.0
 
 Currency = Literal["pure", "gdp"]
 
 
 def steps_currency(task: Task, pure_part: Fraction, steps: int) -> Currency:
-    """The currency with the smaller noise for some clipped steps, after the pure parts are paid."""
+    """The currency with the smaller noise for some clipped steps, after the pure parts."""
     if not task.delta:
         return "pure"
     rest = task.epsilon * (1 - pure_part)
@@ -43,7 +40,7 @@ def steps_currency(task: Task, pure_part: Fraction, steps: int) -> Currency:
 
 def caps_of(task: Task, tree: Fraction, steps: int) -> Caps:
     """Pure ε for all; or for rows, tree and radii alone, where Gaussian noise is the smaller."""
-    pure = COUNT + (1 - COUNT) * (tree + _RADII)
+    pure = SLICE + (1 - SLICE) * (tree + _RADII)
     if steps_currency(task, pure, steps) == "pure":
         return Caps(pure=task.epsilon)
     return Caps(pure=task.epsilon * pure, gaussian=(task.epsilon * (1 - pure), task.delta))
@@ -51,23 +48,23 @@ def caps_of(task: Task, tree: Fraction, steps: int) -> Caps:
 
 @dataclass(frozen=True)
 class RowCount:
-    """About how many rows there are, with the deviation of its noise: 0 where it is declared."""
+    """The number of rows, and the noise_std of that estimate: 0 where it is declared."""
 
     n: float
     std: float
 
     def and_by(self, answer: Answer) -> RowCount:
-        """What two counts of the same rows say together."""
+        """Combine two noisy counts of the same rows, by inverse variance."""
         if not self.std:
             return self
         mine, theirs = self.std**-2, answer.noise_std**-2
         n = (mine * self.n + theirs * float(answer.values[0])) / (mine + theirs)
-        return RowCount(max(_FEWEST, n), (mine + theirs) ** -0.5)
+        return RowCount(max(MIN_ROWS, n), (mine + theirs) ** -0.5)
 
 
 @dataclass(frozen=True)
 class FitBudget:
-    """The account of a fit, and about how many rows it is for."""
+    """The account of a fit, its task, and the number of rows."""
 
     account: Account
     task: Task
@@ -75,12 +72,12 @@ class FitBudget:
 
     @property
     def n(self) -> float:
-        """About how many rows there are."""
+        """The estimated number of rows."""
         return self.rows.n
 
     @property
     def currency(self) -> Currency:
-        """What means, moments and steps are paid with."""
+        """The currency of means, moments and steps."""
         return "gdp" if self.account.caps.gaussian[1] else "pure"
 
     @property
@@ -89,7 +86,7 @@ class FitBudget:
         return float(self.account.rest("pure").amount + self.account.caps.gaussian[0])
 
     def per_row(self, epsilon: float) -> float:
-        """What noise is fitted to where `epsilon` is paid: less of it for each row of a group."""
+        """The ε that noise is calibrated to: `epsilon` divided by the rows of a group."""
         return epsilon / self.task.max_rows_per_group
 
     def pure(self, amount: float) -> Share:
@@ -101,7 +98,7 @@ class FitBudget:
         return self.account.rest(currency)
 
     def steps(self, others: float) -> StepBudget:
-        """What means, moments and steps can have when `others` is set aside of pure ε."""
+        """What is left for means, moments and steps when `others` is set aside of pure ε."""
         rest = self.rest(self.currency)
         amount = rest.amount - (exact(others) if self.currency == "pure" else 0)
         rows = self.task.max_rows_per_group
@@ -110,9 +107,9 @@ class FitBudget:
 
 @dataclass(frozen=True)
 class StepBudget:
-    """What means, moments and steps share: an amount of one currency, cut by fractions.
+    """What means, moments and steps share: an amount of one currency, split by fractions.
 
-    `rows` is how many rows of a group are protected together.
+    `rows` of a group are protected together.
     """
 
     account: Account
@@ -122,12 +119,12 @@ class StepBudget:
 
     @property
     def pure(self) -> bool:
-        """Whether the noise is pure."""
+        """Whether the currency is pure ε."""
         return self.currency == "pure"
 
     @property
     def size(self) -> float:
-        """ε, or μ, of all steps together, for each row of a group: what noise is fitted to."""
+        """What noise is calibrated to: ε, or μ, of all steps, divided by the rows of a group."""
         return (float(self.amount) if self.pure else math.sqrt(self.amount)) / self.rows
 
     def share(self, fraction: float) -> Share:
@@ -139,7 +136,7 @@ class StepBudget:
         return self.account.rest(self.currency)
 
     def noise(self, fraction: float, n_features: int) -> float:
-        """Deviation of a coordinate of a sum of vectors of length 1 that a fraction pays for."""
+        """noise_std of a coordinate of a sum of vectors of length 1, with this fraction."""
         if self.pure:
             return math.sqrt(n_features + 3) / (self.size * fraction)
         return math.sqrt(float(1 + COUNTS_PER_SUM) / fraction) / self.size
@@ -150,20 +147,13 @@ def exact(amount: float) -> Fraction:
     return Fraction(amount).limit_denominator(10**12)
 
 
-def take(share: Share, amount: Fraction) -> Share:
-    """Cut an amount off a share; all of it where there is no more."""
-    if amount >= share.amount:
-        return share
-    return share.split(amount, share.amount - amount)[0]
-
-
-def open_wallet(curator: Curator, task: Task, account: Account) -> FitBudget:
-    """Buy the number of rows, unless it is declared; twice, if it does not stand out from noise."""
+def open_budget(curator: Curator, task: Task, account: Account) -> FitBudget:
+    """Estimate the number of rows unless declared; twice, if it does not stand out from noise."""
     if task.n_rows is not None:
-        return FitBudget(account, task, RowCount(float(max(_FEWEST, task.n_rows)), 0.0))
+        return FitBudget(account, task, RowCount(float(max(MIN_ROWS, task.n_rows)), 0.0))
     everything = Grid(1, task.n_features)
-    first = curator.counts(everything, share=take(account.rest("pure"), COUNT * task.epsilon))
-    rows = RowCount(max(_FEWEST, float(first.values[0])), first.noise_std)
+    first = curator.counts(everything, share=take(account.rest("pure"), SLICE * task.epsilon))
+    rows = RowCount(max(MIN_ROWS, float(first.values[0])), first.noise_std)
     if task.n_features > 3 and rows.n < _CLEAR * rows.std:
         again = take(account.rest("pure"), _AGAIN * task.epsilon)
         rows = rows.and_by(curator.counts(everything, share=again))
@@ -171,25 +161,25 @@ def open_wallet(curator: Curator, task: Task, account: Account) -> FitBudget:
 
 
 LOW = 3
-"""Up to so many columns counts of cells say everything."""
+"""Up to so many columns a grid or a tree over all columns will do."""
 
 MIDDLE = 24
-"""Up to so many columns the rows are looked at in their own columns; beyond, in fewer axes."""
+"""Up to so many columns a tree uses columns; beyond, main axes or random directions."""
 
 AXES = 12
-"""A tree finds its way in so many dimensions."""
+"""The most dimensions of a tree."""
 
 MANY = 24
-"""More clusters than this need more than `AXES` axes to be told apart."""
+"""More clusters than this need more than `AXES` axes."""
 
-# Rows × ε that tell a radius from noise: to set its part of ε, and to ask for it at all.
+# Rows × ε at which a radius stands out from noise: to set its part of ε, and to query it at all.
 _RADIUS_ROWS = 80
 _ASK_RADIUS = 30
 
 FIND_RADIUS = 12
-"""Rows × ε below which a radius cannot be told from noise at all."""
+"""Rows × ε up to which a radius does not stand out from noise."""
 
-# Deviation of a coordinate of the mean, in half widths, up to which it is worth its price.
+# noise_std of a coordinate of the mean, in half widths, up to which it is estimated.
 _MEAN_NOISE = 0.3
 
 # What a tree is given of ε, in more columns with few clusters (if steps are pure, or not) and many.
@@ -210,7 +200,7 @@ class BudgetSplit:
     """Fractions of `steps` for the mean, the moments, and steps inside the axes and in full.
 
     `radii` is the pure ε of each of two rounds of radii, `tree` that of the tree. `sketch` is the
-    number of dimensions in which main axes are looked for, 0 where noise would hide them.
+    number of dimensions in which main axes are estimated, 0 where noise would hide them.
     """
 
     steps: StepBudget
@@ -225,7 +215,7 @@ class BudgetSplit:
     asks_radius: bool = True
 
     def per_row(self, epsilon: float) -> float:
-        """What noise is fitted to where `epsilon` is paid: less of it for each row of a group."""
+        """The ε that noise is calibrated to: `epsilon` divided by the rows of a group."""
         return epsilon / self.steps.rows
 
     @property
@@ -234,14 +224,14 @@ class BudgetSplit:
         return self.radii / len(self.full)
 
     def tree_share(self) -> Share:
-        """What the tree is paid with: beside Gaussian steps, all but the radii to come."""
+        """The share of the tree: beside Gaussian steps, all but the radii to come."""
         if self.steps.pure:
             return take(self.steps.account.rest("pure"), exact(self.tree))
         rest = self.steps.account.rest("pure")
         return take(rest, rest.amount - (exact(self.radii) if self.asks_radius else 0))
 
     def radius_share(self, amount: float, *, last: bool = False) -> Share:
-        """What a radius is paid with: beside Gaussian steps, the last one takes what is left."""
+        """The share of a radius: beside Gaussian steps, the last one takes what is left."""
         rest = self.steps.account.rest("pure")
         return rest if last and not self.steps.pure else take(rest, exact(amount))
 
@@ -260,26 +250,26 @@ def step_error(steps: StepBudget, n_features: int, k: int, n: float) -> float:
     return k * math.sqrt(n_features) * steps.noise(1, n_features) / n
 
 
-def _pure_parts(wallet: FitBudget, least: float) -> tuple[float, float]:
+def _pure_parts(budget: FitBudget, least: float) -> tuple[float, float]:
     """ε of the tree and of each round of radii."""
-    task, epsilon = wallet.task, wallet.epsilon
-    part = min(max(_RADIUS_ROWS / (wallet.n * wallet.per_row(epsilon)), least), 0.2)
-    if wallet.currency == "pure":
+    task, epsilon = budget.task, budget.epsilon
+    part = min(max(_RADIUS_ROWS / (budget.n * budget.per_row(epsilon)), least), 0.2)
+    if budget.currency == "pure":
         tree = tree_part(task.n_features, task.k, pure=True)
         return tree * epsilon, part * epsilon / 2
     # Caps are fixed before the rows are counted: what radii don't need goes to the tree.
-    left = float(wallet.rest("pure").amount)
+    left = float(budget.rest("pure").amount)
     radii = min(part * epsilon, 0.4 * left)
     return left - radii, radii / 2
 
 
-def middle_route(wallet: FitBudget) -> BudgetSplit:
+def middle_split(budget: FitBudget) -> BudgetSplit:
     """From 4 to 24 columns."""
-    d, k, n = wallet.task.n_features, wallet.task.k, wallet.n
-    tree, radii = _pure_parts(wallet, 0.04)
-    steps = wallet.steps(tree + 2 * radii)
+    d, k, n = budget.task.n_features, budget.task.k, budget.n
+    tree, radii = _pure_parts(budget, 0.04)
+    steps = budget.steps(tree + 2 * radii)
     mean, moments = 0.05, 0.04
-    seen = n * wallet.per_row(radii)
+    seen = n * budget.per_row(radii)
     if _mean_noise(steps, mean, d, n) > _MEAN_NOISE or seen <= FIND_RADIUS:
         mean = moments = 0.0
     rest = 1 - mean - moments
@@ -304,14 +294,14 @@ def _outside_middle(
     return (0.35 / 3,) * 3, ((rest - 0.35) / number,) * number
 
 
-def high_route(wallet: FitBudget, k: int) -> BudgetSplit:
+def high_split(budget: FitBudget, k: int) -> BudgetSplit:
     """More than 24 columns."""
-    d, n = wallet.task.n_features, wallet.n
-    tree, radii = _pure_parts(wallet, 0.03)
-    steps = wallet.steps(tree + 2 * radii)
+    d, n = budget.task.n_features, budget.n
+    tree, radii = _pure_parts(budget, 0.03)
+    steps = budget.steps(tree + 2 * radii)
     error = step_error(steps, d, k, n)
     if steps.pure:
-        mean = min(max(5 * d / (n * wallet.per_row(wallet.epsilon)), 0.02), 0.3)
+        mean = min(max(5 * d / (n * budget.per_row(budget.epsilon)), 0.02), 0.3)
         moments = 0.1
         sketch = 0 if k > MANY else _sketch_size(steps, moments, d, n)
         moments = moments if sketch else 0.0

@@ -11,14 +11,14 @@ from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Grid
 from sfumato.methods._auto.budget import FitBudget
 from sfumato.methods._auto.refine import refine
-from sfumato.methods._auto.synopsis import Choice, centers_of, on_grid, on_tree
-from sfumato.methods._base import Centers
+from sfumato.methods._auto.synopsis import centers_of, on_grid, on_tree
+from sfumato.methods._base import Centers, KChoice
 
-# Rows × ε per cluster from which a second look at the rows pays, and the first look's part then.
+# Rows × ε per cluster above which a step follows the cells, and the part of the cells then.
 _PAYS = 100
 FIRST = 0.6
 
-# A histogram of 64 cells tells clumps from spread-out rows: few cells that hold most of them.
+# Rows lie in clumps if few of the 64 cells of a histogram hold most of them.
 _CLUMPS = 0.04
 _CLUMPED = 0.1
 _SURE = 1.5
@@ -28,32 +28,32 @@ _WIDE, _WIDEST = 0.95, 0.99
 _CLEAR = 0.01
 
 
-def low(curator: Curator, wallet: FitBudget, choice: Choice, rng: np.random.Generator) -> Centers:
-    """Buy a histogram for the choice of cells, the cells, then one clipped step."""
-    task, n = wallet.task, wallet.n
-    epsilon = wallet.per_row(wallet.epsilon)
+def low(curator: Curator, budget: FitBudget, choose: KChoice, rng: np.random.Generator) -> Centers:
+    """A histogram to choose between grid and tree, counts of its cells, then one clipped step."""
+    task, n = budget.task, budget.n
+    epsilon = budget.per_row(budget.epsilon)
     per_cluster = n * epsilon / task.k
-    clumped, why = _is_clumped(curator, wallet.pure(_CLUMPS * wallet.epsilon), n)
+    clumped, why = _is_clumped(curator, budget.pure(_CLUMPS * budget.epsilon), n)
     twice = looks_twice(n, epsilon, task.k)
-    share = wallet.pure(FIRST * wallet.epsilon) if twice else wallet.rest("pure")
+    share = budget.pure(FIRST * budget.epsilon) if twice else budget.rest("pure")
     if clumped and per_cluster > _TREE_PAYS:
         cells = on_tree(curator, share)
-        chosen = f"a tree of {len(cells.weights):,} leaves, because {why}"
+        chosen = f"PrivTree with {len(cells.weights):,} leaves, because {why}"
     else:
-        grid = grid_of(task.k, task.n_features, n, wallet.per_row(float(share.amount)))
+        grid = grid_of(task.k, task.n_features, n, budget.per_row(float(share.amount)))
         cells = on_grid(curator, grid, share)
         chosen = f"a grid of {len(cells.weights):,} cells, because {why}"
-    k, how = choice.clusters(cells, rng)
-    rest = wallet.per_row(float(wallet.rest("pure").amount))
+    k, how = choose(cells.synopsis, rng)
+    rest = budget.per_row(float(budget.rest("pure").amount))
     noise = math.sqrt(task.n_features * (task.n_features + 3)) * k
     quantile = _WIDEST if rest and noise < _CLEAR * rest * n else _WIDE
     found = centers_of(cells, k, quantile, rng)
     notes = (chosen, *how)
     if not twice:
         note = "no further step: too few rows × ε for each cluster"
-        return Centers(found.centers, found.sizes, (*notes, note), cells.synopsis(curator))
-    moved = refine(curator, found.centers, found.radii, wallet.rest("pure"))
-    return Centers(moved.points, moved.sizes, (*notes, "one clipped step"), cells.synopsis(curator))
+        return Centers(found.centers, found.sizes, (*notes, note), cells.synopsis)
+    moved = refine(curator, found, budget.rest("pure"))
+    return Centers(moved.centers, moved.sizes, (*notes, "one clipped step"), cells.synopsis)
 
 
 def _is_clumped(curator: Curator, share: Share, n: float) -> tuple[bool, str]:
@@ -74,7 +74,7 @@ def looks_twice(n: float, epsilon: float, k: int) -> bool:
 
 
 def grid_of(k: int, d: int, n: float, epsilon: float) -> Grid:
-    """A grid of enough cells to tell k clusters apart, and no more than their noise allows."""
+    """A grid of enough cells for k clusters, and no more than their noise allows."""
     per_row = 0.1 if d <= 2 else 0.2
     wanted = max(per_row * n * epsilon, (3**d + 3) * k, 16)
     return Grid(int(np.clip(math.ceil(wanted ** (1 / d)), 3, 4e5 ** (1 / d))), d)

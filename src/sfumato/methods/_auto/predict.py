@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sfumato._accounting.budget import Ledger
-from sfumato.methods._auto import fallback as guard
+from sfumato.methods._auto import fallback
 from sfumato.methods._auto.budget import (
+    LOW,
     MIDDLE,
-    BudgetSplit,
+    MIN_ROWS,
     FitBudget,
     RowCount,
-    high_route,
-    middle_route,
+    high_split,
+    middle_split,
 )
 from sfumato.methods._auto.low_dim import FIRST, grid_of, looks_twice
-from sfumato.methods._base import NUMBER, Method, Task
+from sfumato.methods._base import NUMBER, Method, PlannedTask, Prediction, Task
 from sfumato.methods.formulas import RHO, eugkm_mse, step_mse
 
 # Passes: rows are counted, or the mean is taken, and the counts that a branch is chosen by.
@@ -26,35 +27,25 @@ _TREE_PASSES = 8
 _TREE = 2**26
 
 
-@dataclass(frozen=True)
-class FitPrediction:
-    """The error of a centre in the cube [−1, 1]^d, bytes beside the rows, passes, the branch."""
-
-    error: float
-    memory: int
-    passes: int
-    note: str
-
-
-def foresee(method: Method, task: Task, n: float) -> FitPrediction:
-    """Follow the public rules with n rows. The error is an upper bound.
+def predict(method: Method, task: PlannedTask) -> Prediction:
+    """Follow the public rules with the expected rows. The error is an upper bound.
 
     Clusters are taken to fill the cube, so that their radius is √d·k^(−1/d); the tighter they are,
     the smaller is the noise of a clipped step.
     """
     caps = method.caps(task)
     account = Ledger(caps.epsilon, caps.delta).open("plan", caps)
-    wallet = FitBudget(account, task, RowCount(max(n, 20.0), 0.0))
-    k = 1 if guard.is_tiny(task) else guard.affordable(wallet)
-    count = int(task.n_rows is None)
-    if k <= 1 < task.k:
-        return _mean(wallet, count + 1)
-    wallet = replace(wallet, task=replace(task, k=k))
-    found = _low(wallet, count) if task.n_features <= 3 else _deep(wallet, count)
-    if k == task.k:
-        return found
-    fewer = f"{found.note}; {k} centres: ε is too small for more"
-    return replace(found, error=found.error + _apart(task), note=fewer)
+    budget = FitBudget(account, task, RowCount(max(task.n, MIN_ROWS), 0.0))
+    k = 1 if fallback.is_tiny(task) else fallback.affordable(budget)
+    if k < 1 or k <= 1 < task.k:
+        return _mean(budget, task)
+    budget = replace(budget, task=replace(task, k=k))
+    branch = _low if task.n_features <= LOW else _deep
+    error, memory, passes, note = branch(budget)
+    if k < task.k:
+        error, note = error + _apart(task), f"{note}; {k} centres: ε is too small for more"
+    passes += task.count_passes
+    return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
 
 def _apart(task: Task) -> float:
@@ -62,19 +53,19 @@ def _apart(task: Task) -> float:
     return 4 * task.n_features * RHO**2
 
 
-def _mean(wallet: FitBudget, passes: int) -> FitPrediction:
-    d = wallet.task.n_features
+def _mean(budget: FitBudget, task: PlannedTask) -> Prediction:
+    d = task.n_features
     noise = d * (d + 2) * (d + 3) / 3
-    epsilon = wallet.per_row(wallet.epsilon)
-    error = _apart(wallet.task) + step_mse(wallet.n, 1, epsilon, noise)
-    return FitPrediction(
-        error, 3 * NUMBER * (d + 1), passes, "the noisy mean alone: ε is too small for more"
-    )
+    error = _apart(task) + step_mse(budget.n, 1, budget.per_row(budget.epsilon), noise)
+    memory, passes = 3 * NUMBER * (d + 1), 1 + task.count_passes
+    note = "the noisy mean alone: ε is too small for more"
+    return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
 
-def _low(wallet: FitBudget, count: int) -> FitPrediction:
-    task, n = wallet.task, wallet.n
-    d, k, epsilon = task.n_features, task.k, wallet.per_row(wallet.epsilon)
+def _low(budget: FitBudget) -> tuple[float, int, int, str]:
+    """Error, memory, passes and a note, up to three columns."""
+    d, k, n = budget.task.n_features, budget.task.k, budget.n
+    epsilon = budget.per_row(budget.epsilon)
     twice = looks_twice(n, epsilon, k)
     first = epsilon * (FIRST if twice else 1)
     cells = grid_of(k, d, n, first).n_cells
@@ -82,32 +73,28 @@ def _low(wallet: FitBudget, count: int) -> FitPrediction:
     error = eugkm_mse(n, d, k, first, cells)
     note = f"{cells:,} cells, or a tree where rows lie in clumps; an upper bound"
     if twice:
-        error = min(error, _step(d * (d + 3), wallet, epsilon - first))
+        error = min(error, _step(d * (d + 3), budget, epsilon - first))
         note = f"{cells:,} cells or a tree, then one clipped step; an upper bound"
-    return FitPrediction(error, memory, count + 1 + _TREE_PASSES + twice, note)
+    return error, memory, 1 + _TREE_PASSES + twice, note
 
 
-def _deep(wallet: FitBudget, count: int) -> FitPrediction:
-    task = wallet.task
-    d = task.n_features
-    route = middle_route(wallet) if d <= MIDDLE else high_route(wallet, task.k)
-    steps, last = route.steps, route.full[-1]
-    noise = steps.noise(last, d) * steps.size
-    error = _step(d * noise**2, wallet, steps.size)
-    passes = count + _TREE_PASSES + len(route.inside) + len(route.span) + len(route.full)
-    passes += 3 * bool(route.mean) + len(route.full) * route.asks_radius
-    memory = _TREE + 3 * NUMBER * (task.k * (d + 1) + 256 * d * (d > MIDDLE))
-    law = "pure" if steps.pure else "Gaussian"
-    note = f"a tree, then {_steps(route)} with {law} noise; an upper bound"
-    return FitPrediction(error, memory, passes, note)
+def _deep(budget: FitBudget) -> tuple[float, int, int, str]:
+    """The same, in more columns."""
+    d, k = budget.task.n_features, budget.task.k
+    split = middle_split(budget) if d <= MIDDLE else high_split(budget, k)
+    steps, full = split.steps, split.full
+    noise = steps.noise(full[-1], d) * steps.size
+    error = _step(d * noise**2, budget, steps.size)
+    passes = _TREE_PASSES + len(split.inside) + len(split.span) + len(full)
+    passes += 3 * bool(split.mean) + len(full) * split.asks_radius
+    memory = _TREE + 3 * NUMBER * (k * (d + 1) + 256 * d * (d > MIDDLE))
+    number = f"{len(split.inside)} + {len(full)} clipped steps"
+    kind = "pure" if steps.pure else "Gaussian"
+    return error, memory, passes, f"a tree, then {number} with {kind} noise; an upper bound"
 
 
-def _steps(route: BudgetSplit) -> str:
-    return f"{len(route.inside)} + {len(route.full)} clipped steps"
-
-
-def _step(weight: float, wallet: FitBudget, budget: float) -> float:
-    """The error of a clipped step: `weight` for a radius, a count and a budget of 1."""
-    d, k = wallet.task.n_features, wallet.task.k
+def _step(weight: float, budget: FitBudget, epsilon: float) -> float:
+    """The error of a clipped step with this ε or μ: `weight` for a radius and a count of 1."""
+    d, k = budget.task.n_features, budget.task.k
     radius = math.sqrt(d) * k ** (-1 / d)
-    return step_mse(wallet.n, k, budget, weight * radius**2)
+    return step_mse(budget.n, k, epsilon, weight * radius**2)

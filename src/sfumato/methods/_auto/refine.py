@@ -1,4 +1,7 @@
-"""The noisy steps that the branches of `auto` share; each is one query to the curator."""
+"""The noisy steps that the branches of `auto` share; each is one query to the curator.
+
+Points and centres are (k, d), radii (k,), both in lattice steps unless said otherwise.
+"""
 
 from __future__ import annotations
 
@@ -11,31 +14,42 @@ import numpy as np
 from sfumato._accounting.budget import Share
 from sfumato._base.types import Floats, Ints
 from sfumato._core.curator import Curator
-from sfumato._core.queries.counts import Grid, Nearest, RowsBeyond
+from sfumato._core.queries.counts import Grid, RowsBeyond
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.denoise import values_behind, values_between
-from sfumato._synopsis.kmeans import nearest, weighted_kmeans
+from sfumato._synopsis.distances import nearest
+from sfumato._synopsis.kmeans import weighted_kmeans
 from sfumato.methods._auto.budget import COUNTS_PER_SUM, RowCount
+from sfumato.methods._base import nearest_to
 
 _STARTS = 20
 _PATIENCE = 6
 
 
-def merge(
-    centers: Floats, weights: Floats, radii: Floats, k: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Merge clusters to k by weighted k-means on their centres; returns centres and radii.
+@dataclass(frozen=True)
+class Clusters:
+    """Centres (k, d), noisy sizes (k,) in rows, and the radii (k,) that hold most of each."""
+
+    centers: Floats
+    sizes: Floats
+    radii: Floats
+
+
+def merge(found: Clusters, k: int, rng: np.random.Generator) -> Clusters:
+    """Merge clusters to at most k by weighted k-means on their centres.
 
     A merged radius is the root mean square of what it holds: how far the old centres are from the
     new one, and the old radii. Where nothing is held it is the median of the old ones.
     """
-    weights = np.maximum(weights, 1e-9)
+    if len(found.centers) <= k:
+        return found
+    centers, radii, weights = found.centers, found.radii, np.maximum(found.sizes, 1.0)
     merged, _ = weighted_kmeans(centers, weights, k, rng, n_starts=_STARTS, patience=_PATIENCE)
     own, squares = nearest(centers, merged)
-    held = np.bincount(own, weights, k)
+    held = np.bincount(own, weights, k).astype(np.float64)
     spread = np.bincount(own, weights * (squares + np.square(radii)), k)
     pooled = np.sqrt(spread / np.where(held > 0, held, 1.0))
-    return merged, np.where(held > 0, pooled, np.median(radii))
+    return Clusters(merged, held, np.where(held > 0, pooled, np.median(radii)))
 
 
 # No cluster is taken for smaller than this share of what holds for all points together.
@@ -49,11 +63,11 @@ def radii_of(
     centers: Floats,
     quantile: float,
 ) -> Floats:
-    """Return the radius around every centre that holds a share `quantile` of its weight.
+    """Return the radii (k,) around centres (k, d) that hold a part `quantile` of their weight.
 
-    `halves_squared` is Σ half² over the sides of each cell: rows lie anywhere in their cell, which
-    adds a third of it to their squared distance. A cluster without weight gets the radius of all
-    points together.
+    points: (n, d), the middles of cells, weights: (n,). `halves_squared` is Σ half² over the sides
+    of each cell: rows lie anywhere in it, which adds a third to their squared distance. A cluster
+    without weight gets the radius of all points together. Any unit of length.
     """
     own, squares = nearest(points, centers)
     reach = np.sqrt(squares + np.broadcast_to(halves_squared, len(points)) / 3)
@@ -90,7 +104,7 @@ _COORDINATES = 100
 def towards_zero(shifts: Floats, variances: Floats) -> Floats:
     """Shrink each of k steps by itself: the positive part of James, Stein 1961.
 
-    `shifts` is (k, d); `variances` the variance of the noise on each coordinate of every step.
+    shifts: (k, d); variances: (k,), of the noise on each coordinate of a step.
     """
     squares = np.square(shifts).sum(axis=1)
     freedom = max(shifts.shape[1] - 2, 1)
@@ -100,22 +114,22 @@ def towards_zero(shifts: Floats, variances: Floats) -> Floats:
 
 
 def towards_each_other(shifts: Floats, variances: Floats, centers: Floats | Ints) -> Floats:
-    """Shrink all coordinates of all steps by priors fitted to them: see `values_behind`.
+    """Shrink all coordinates of steps (k, d) by priors fitted to them: see `values_behind`.
 
-    Columns in which the centres are about equally far apart share one: where they hardly differ,
-    as at the border of pictures, steps are short too.
+    variances: (k,). Columns in which the centres (k, d) are about equally far apart share a prior:
+    where they hardly differ, as at the border of pictures, steps are short too.
     """
     stds = np.broadcast_to(np.sqrt(variances)[:, None], shifts.shape)
     kinds = min(max(shifts.size // _COORDINATES, 1), _KINDS)
     shrunk = np.empty_like(shifts)
     for columns in np.array_split(centers.std(axis=0).argsort(kind="stable"), kinds):
-        own = values_behind(shifts[:, columns].ravel(), stds[:, columns].ravel())
-        shrunk[:, columns] = own.reshape(len(shifts), -1)
+        values = values_behind(shifts[:, columns].ravel(), stds[:, columns].ravel())
+        shrunk[:, columns] = values.reshape(len(shifts), -1)
     return shrunk
 
 
 def shortened(shifts: Floats, longest: Floats | float = 1.0) -> Floats:
-    """Cut steps to a length: one for all, or one for each."""
+    """Shorten steps (k, d) to a length: one for all, or one for each."""
     lengths = np.sqrt(np.square(shifts).sum(axis=1))
     cut: Floats = shifts * np.minimum(1, longest / np.maximum(lengths, 1e-300))[:, None]
     return cut
@@ -131,25 +145,14 @@ _PER_OCTAVE = 8
 _MANY = 24
 
 
-@dataclass(frozen=True)
-class MovedClusters:
-    """Centres after a step, in lattice units, and their noisy sizes."""
-
-    points: Floats
-    sizes: Floats
-
-
-def refine(
-    curator: Curator, points: Floats, radii: Floats, share: Share, shrink: Shrink = "each"
-) -> MovedClusters:
-    """Move every centre by the noisy mean of its rows' differences, each cut to its radius.
+def refine(curator: Curator, found: Clusters, share: Share, shrink: Shrink = "each") -> Clusters:
+    """Move every centre by the noisy mean of its rows' differences, each clipped at its radius.
 
     A shift no longer than its noise is shrunk towards nothing: centre by centre (James, Stein
-    1961), or by what all coordinates of all shifts together say of their spread.
+    1961), or by a prior fitted to all coordinates of all shifts.
     """
-    cells = Nearest(np.rint(points).astype(np.int64))
-    d = cells.n_features
-    lengths = _whole(radii, d)
+    cells = nearest_to(found.centers)
+    lengths = _whole(found.radii, cells.n_features)
     if share.kind == "pure":
         totals = curator.sums(cells, share=share, radius=lengths, joint=True)
     else:
@@ -164,12 +167,12 @@ def refine(
     else:
         shifts = towards_zero(shifts, stds**2)
     moved = cells.centers + shortened(shifts, np.array(lengths, dtype=np.float64))
-    return MovedClusters(np.clip(moved, -REACH, REACH), sizes.values)
+    return Clusters(np.clip(moved, -REACH, REACH), sizes.values, found.radii)
 
 
 def _whole(radii: Floats, n_features: int) -> tuple[int, ...]:
-    most = 2 * REACH * math.isqrt(n_features)
-    return tuple(int(r) for r in np.clip(np.ceil(radii), 1, most))
+    widest = 2 * REACH * math.isqrt(n_features)
+    return tuple(int(r) for r in np.clip(np.ceil(radii), 1, widest))
 
 
 def radius_around(
@@ -179,16 +182,13 @@ def radius_around(
     widest = 2 * REACH * math.sqrt(points.shape[1])
     steps = np.arange(_EDGES)[::-1] / _PER_OCTAVE
     edges = tuple(int(e) for e in np.unique(np.ceil(widest * 2.0**-steps)))
-    found = curator.first_below(
-        RowsBeyond(Nearest(np.rint(points).astype(np.int64)), edges),
-        math.floor(outside * n),
-        share=share,
-    )
+    query = RowsBeyond(nearest_to(points), edges)
+    found = curator.first_below(query, math.floor(outside * n), share=share)
     return float(edges[min(found, len(edges) - 1)])
 
 
 def mean_of(curator: Curator, share: Share, rows: RowCount) -> tuple[Floats, RowCount]:
-    """The noisy mean of all rows, in lattice units, and how many there are by all counts."""
+    """The noisy mean (d,) of all rows, in lattice steps, and their number by all counts."""
     d = curator.box.n_features
     everything = Grid(1, d)
     if share.kind == "gdp":
@@ -207,6 +207,6 @@ def mean_of(curator: Curator, share: Share, rows: RowCount) -> tuple[Floats, Row
 
 
 def has_cube(curator: Curator, share: Share) -> bool:
-    """Whether cube noise can be drawn for a share, and for the rows that it hides together."""
+    """Whether cube noise can be sampled for a share and the rows of a group."""
     d, epsilon = curator.box.n_features, share.amount / curator.rows_per_neighbour
     return d < 2**13 and REACH / 2**35 <= epsilon <= 10 * REACH / (d + 1)

@@ -4,7 +4,7 @@ Balcan, Dick, Liang, Mou, Zhang. Differentially private clustering in high-dimen
 spaces. ICML 2017; Edler. Practicality of differentially private clustering. Lübeck 2023. Departs
 from them: the shares add up to ε; averages are noised for all columns together and divided by the
 noisy count; projected rows are cut to a public ball, whose diameter is the range of a loss; a row
-changes one cube of a depth; what the partitions leave unspent pays for the averages.
+changes one cube of a depth; what the partitions leave unspent goes to the averages.
 """
 
 from __future__ import annotations
@@ -16,28 +16,34 @@ import numpy as np
 
 from sfumato._accounting.budget import Account, Caps
 from sfumato._accounting.gaussian_dp import mu2_of
-from sfumato._base.types import Floats
 from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Cost
-from sfumato.methods._balcan import config as settings
 from sfumato.methods._balcan.config import (
-    FAILURE,
+    CHECKED,
+    MAX_DEPTHS,
     PRESETS,
-    Chosen,
     Law,
     Parts,
+    PhaseBudget,
     PresetName,
+    Recipe,
+    Search,
     Sizes,
-    StepsBudget,
-    check_sizes,
-    runs_of,
+    Weights,
+    checked,
+)
+from sfumato.methods._balcan.partition import max_cubes, threshold, together
+from sfumato.methods._balcan.run import Run
+from sfumato.methods._base import (
+    NUMBER,
+    Centers,
+    PlannedTask,
+    Prediction,
+    Task,
+    size_and_rest,
     sizes_of,
 )
-from sfumato.methods._balcan.partition import most_cubes, threshold, together
-from sfumato.methods._balcan.run import Recipe, Run, Search, Weights
-from sfumato.methods._base import NUMBER, Centers, PlannedTask, Prediction, Task, size_and_rest
-from sfumato.methods._base import sizes_of as noisy_sizes
-from sfumato.methods._dplloyd import NoiseChoice, check_choice, choose_noise, law_of, noise_error
+from sfumato.methods._dplloyd import NoiseChoice, check_choice, choose_noise, noise_error, noise_of
 from sfumato.methods.formulas import step_mse
 
 
@@ -47,14 +53,14 @@ class Balcan:
 
     `dimensions` of the projection, `runs` to choose from, `partitions` of shifted cubes into at
     most `depths` halvings, `gamma` times ln(n·partitions/failure)/ε′ rows for a cube to be cut;
-    `swaps` under a `law` of selection, each with `subset` of the candidates; `rounds` of private
+    `swaps` by the mechanism `law`, each with `subset` of the candidates; `rounds` of private
     k-means at the end. `budget` weighs candidates, search, recovery, rounds and the choice among
-    runs; `carry` hands on what the partitions leave of it. `deepest` takes the candidates of the
-    greatest depths until there are k.
-    `search="coreset"` clusters weights in place of swaps: counts of rows around the candidates that
-    are `"bought"`, those of the `"cubes"`, which are there already, or `"both"`, the first to find
-    the clusters and the second to place them. `failure` is a probability that the theory gives up
-    on, not the δ of (ε, δ)-DP.
+    runs; with `carry` later phases get what the partitions leave of it. `deepest` takes the
+    candidates of the greatest depths until there are k.
+    `search="coreset"` clusters weights in place of swaps: counts around the candidates, released
+    for this (`"bought"`), the counts of the `"cubes"`, or `"both"`, the first to find the clusters
+    and the second to place them. `failure` is a failure probability of the theory, not the δ of
+    (ε, δ)-DP.
     """
 
     preset: PresetName = "edler"
@@ -81,17 +87,12 @@ class Balcan:
             ("search", Search),
             ("weights", Weights),
             ("noise", NoiseChoice),
+            ("law", Law),
         ):
-            check_choice(getattr(self, name), choices, name)
-        if self.law is not None:
-            check_choice(self.law, Law, "law")
-        for name in settings.LEAST:
-            object.__setattr__(self, name, settings.whole_or_none(getattr(self, name), name))
-        settings.check_gamma(self.gamma)
-        settings.check_failure(self.failure)
-        settings.check_flag(self.deepest, "deepest")
-        settings.check_flag(self.carry, "carry")
-        object.__setattr__(self, "budget", settings.check_budget(self.budget))
+            if name != "law" or self.law is not None:
+                check_choice(getattr(self, name), choices, name)
+        for name in CHECKED:
+            object.__setattr__(self, name, checked(getattr(self, name), name))
         self.parts()
 
     def caps(self, task: Task) -> Caps:
@@ -105,114 +106,94 @@ class Balcan:
 
     def division(self, task: Task) -> Caps:
         """The caps of a task, whether it can run or not."""
-        parts = self.parts()
-        averages = replace(task, epsilon=task.epsilon * parts.averages)
-        if choose_noise(self.noise, self._runs * (self._rounds + 1), averages) == "gaussian":
-            return Caps(
-                pure=task.epsilon - averages.epsilon, gaussian=(averages.epsilon, task.delta)
-            )
+        recipe = self.recipe()
+        averages = replace(task, epsilon=task.epsilon * self.parts().averages)
+        if choose_noise(self.noise, recipe.runs * (recipe.rounds + 1), averages) == "gaussian":
+            pure = task.epsilon - averages.epsilon
+            return Caps(pure=pure, gaussian=(averages.epsilon, task.delta))
         return Caps(pure=task.epsilon)
 
     def __call__(
         self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
     ) -> Centers:
-        """Buy the number of rows, find centres once or several times, and choose among them."""
+        """Estimate the number of rows, find centres once or several times, choose among them."""
         n, _ = size_and_rest(curator, task, account.rest("pure"))
-        sizes = self.sizes(task, n)
+        sizes, recipe = self.sizes(task, n), self.recipe()
         self._check(task, n)
-        purse = StepsBudget.of(account, self.parts(), sizes.runs, carry=bool(self.carry))
-        run = Run(self.recipe(), sizes, task, n, law_of(self.noise, account))
-        found = [run(curator, purse, rng) for _ in range(sizes.runs)]
+        budget = PhaseBudget.of(account, self.parts(), sizes.runs, carry=bool(self.carry))
+        run = Run(recipe, sizes, task, n, noise_of(self.noise, account))
+        found = [run(curator, budget, rng) for _ in range(sizes.runs)]
         best = found[0]
         if sizes.runs > 1:
-            sets = np.array([np.rint(one.points) for one in found])
-            best = found[self._choice(curator, account, sets)]
+            sets = Cost(np.array([np.rint(one.points) for one in found]).astype(np.int64))
+            (pick,) = curator.choose(sets, share=account.rest("pure"), law=recipe.law)
+            best = found[pick]
         rest = account.rest("pure")
         if rest.amount:
-            best = replace(best, sizes=noisy_sizes(curator, best.points, rest))
+            best = replace(best, sizes=sizes_of(curator, best.points, rest))
         return replace(best, notes=(f"preset {self.preset}, about {n:,.0f} rows", *best.notes))
 
     def predict(self, task: PlannedTask) -> Prediction:
-        """Follow the public rules with the expected rows, to the noise of the last average."""
-        return _predicted(self, task)
+        """The noise of the last average, if partitions leave nothing unspent."""
+        caps, sizes, parts = self.division(task), self.sizes(task, task.n), self.parts()
+        last = parts.steps(sizes.rounds)[-1] / sizes.runs
+        if caps.delta:
+            noise, budget = "gaussian", math.sqrt(mu2_of(*caps.gaussian) * last / parts.averages)
+        else:
+            noise = "laplace" if self.noise == "laplace" else "cube"
+            budget = float(last) * task.after_count
+        error = step_mse(task.n, task.k, budget, noise_error(noise, task.n_features))
+        cut = min(sizes.partitions, together(sizes.dimensions)) * max_cubes(sizes.dimensions)
+        children = cut << sizes.dimensions
+        numbers = task.k * (task.n_features + 1) + children * (sizes.dimensions + 2)
+        memory, passes = 3 * NUMBER * numbers, sizes.passes + task.count_passes
+        note = (
+            f"up to {sizes.passes:,} passes in {sizes.dimensions} dimensions, then averages with "
+            f"{noise} noise; without the error of the search"
+        )
+        return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
     def _check(self, task: Task, n: float) -> None:
         sizes, recipe = self.sizes(task, n), self.recipe()
         cuts = sizes.runs * sizes.partitions * sizes.depths
         share = float(self.parts().candidates * task.epsilon / cuts)
         gamma = threshold(recipe.gamma, share, n, recipe.failure / sizes.partitions)
-        check_sizes(sizes, n=n, declared=task.n_rows is not None, gamma=gamma)
-
-    def _choice(self, curator: Curator, account: Account, sets: Floats) -> int:
-        law = self.recipe().law
-        (pick,) = curator.choose(Cost(sets.astype(np.int64)), share=account.rest("pure"), law=law)
-        return pick
+        sizes.check(n=n, declared=task.n_rows is not None, gamma=gamma)
 
     def sizes(self, task: Task, n: float) -> Sizes:
-        """The whole numbers of a fit with about n rows."""
-        chosen = Chosen(self.dimensions, self.runs, self.partitions, self.depths, self.swaps)
-        return sizes_of(
-            PRESETS[self.preset],
-            chosen,
-            n=n,
-            d=task.n_features,
-            k=task.k,
-            rounds=self._rounds,
-            failure=self._failure,
+        """The whole numbers of a fit with about n rows. Where p reaches d nothing is projected."""
+        preset, recipe, n = PRESETS[self.preset], self.recipe(), max(n, 2.0)
+        spread = math.log(n / recipe.failure)
+        p = self.dimensions or max(1, int(preset.dimensions(n)))
+        swaps = math.ceil(preset.swaps(task.k, spread)) if self.swaps is None else self.swaps
+        return Sizes(
+            dimensions=min(p, task.n_features),
+            runs=recipe.runs,
+            partitions=self.partitions or math.ceil(preset.partitions(task.k, spread)),
+            depths=min(self.depths or int(math.log(n)) + 1, MAX_DEPTHS),
+            swaps=swaps,
+            rounds=recipe.rounds,
         )
 
     def parts(self) -> Parts:
         """How ε is divided."""
-        preset = PRESETS[self.preset]
-        coreset = self.search == "coreset"
-        searches = self.weights != "cubes" if coreset else self.swaps != 0
-        needed = (True, searches, True, bool(self._rounds), self._runs > 1)
-        budget = preset.budget if self.budget is None else self.budget
-        weights = settings.weights_of(budget, needed)
-        return Parts.of(weights, searches=searches, rounds=self._rounds, runs=self._runs)
+        recipe = self.recipe()
+        searches = self.weights != "cubes" if self.search == "coreset" else self.swaps != 0
+        budget = PRESETS[self.preset].budget if self.budget is None else self.budget
+        return Parts.of(budget, searches=searches, rounds=recipe.rounds, runs=recipe.runs)
 
     def recipe(self) -> Recipe:
-        """What one run needs to know beside its sizes."""
+        """The settings that do not depend on n."""
         preset = PRESETS[self.preset]
+        failure = float(preset.failure if self.failure is None else self.failure)
         return Recipe(
             self.search,
             self.weights,
-            preset.gamma if self.gamma is None else float(self.gamma),
-            self._failure,
+            float(preset.gamma if self.gamma is None else self.gamma),
+            failure,
             preset.deepest if self.deepest is None else self.deepest,
             self.law or preset.law,
             self.subset,
+            preset.rounds if self.rounds is None else self.rounds,
+            self.runs or max(1, math.ceil(preset.runs(failure))),
         )
-
-    @property
-    def _runs(self) -> int:
-        return self.runs or runs_of(PRESETS[self.preset], self._failure)
-
-    @property
-    def _rounds(self) -> int:
-        return PRESETS[self.preset].rounds if self.rounds is None else self.rounds
-
-    @property
-    def _failure(self) -> float:
-        return FAILURE if self.failure is None else float(self.failure)
-
-
-def _predicted(method: Balcan, task: PlannedTask) -> Prediction:
-    """What partitions leave unspent makes the noise smaller than this, and passes fewer."""
-    caps, sizes, parts = method.division(task), method.sizes(task, task.n), method.parts()
-    last = parts.steps(sizes.rounds)[-1] / sizes.runs
-    if caps.delta:
-        law, budget = "gaussian", math.sqrt(mu2_of(*caps.gaussian) * last / parts.averages)
-    else:
-        law = "laplace" if method.noise == "laplace" else "cube"
-        budget = float(last) * task.after_count
-    error = step_mse(task.n, task.k, budget, noise_error(law, task.n_features))
-    cut = min(sizes.partitions, together(sizes.dimensions)) * most_cubes(sizes.dimensions)
-    children = cut << sizes.dimensions
-    numbers = task.k * (task.n_features + 1) + children * (sizes.dimensions + 2)
-    memory, passes = 3 * NUMBER * numbers, sizes.passes + task.count_passes
-    note = (
-        f"up to {sizes.passes:,} passes in {sizes.dimensions} dimensions, then averages with "
-        f"{law} noise; without the error of the search"
-    )
-    return Prediction.of(task, error, memory=memory, passes=passes, note=note)

@@ -1,17 +1,24 @@
-"""The numbers of Balcan et al.: the paper's, its Matlab code's, and the thesis's."""
+"""The settings of Balcan et al.: the paper's, its Matlab code's, the thesis's; and their budget."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 from sfumato._accounting.budget import Account, Share
 from sfumato._base.validation import check_positive, check_whole
-from sfumato.methods._auto.budget import take
 from sfumato.methods._balcan.partition import together
+from sfumato.methods._base import take
+
+Search = Literal["swaps", "coreset"]
+Weights = Literal["both", "bought", "cubes"]
+PresetName = Literal["paper", "matlab", "edler"]
+Law = Literal["exponential", "permute_and_flip"]
+
+BUDGET = ("candidates", "search", "recovery", "rounds", "choice among runs")
 
 # Noise is refused beyond 2^44 lattice steps: with a margin for groups, averages need this of ε.
 _LEAST = Fraction(1, 2**20)
@@ -29,11 +36,18 @@ class Parts:
     choice: Fraction
 
     @classmethod
-    def of(cls, weights: Sequence[Fraction], *, searches: bool, rounds: int, runs: int) -> Parts:
-        """Divide by the weights; what has nothing to buy leaves its part to what has.
+    def of(
+        cls, budget: Sequence[float | Fraction], *, searches: bool, rounds: int, runs: int
+    ) -> Parts:
+        """Divide by five weights; a phase that asks no query leaves its part to one that does.
 
         The search and the choice leave theirs to the candidates, rounds theirs to the recovery.
         """
+        needed = (True, searches, True, bool(rounds), runs > 1)
+        for name, weight, must in zip(BUDGET, budget, needed, strict=True):
+            if must and not weight:
+                raise ValueError(f"the budget has nothing for {name}, which this setting needs")
+        weights = [check_positive(w, "budget") if w else Fraction(0) for w in budget]
         total = sum(weights, Fraction(0))
         candidates, search, recover, steps, choice = (weight / total for weight in weights)
         if not searches:
@@ -54,7 +68,7 @@ class Parts:
         return [self.recover] + [self.rounds / max(rounds, 1)] * rounds
 
     def check(self, epsilon: Fraction, n_features: int, rounds: int, runs: int) -> None:
-        """Refuse an ε for which an average could not be noised, before anything is charged."""
+        """Refuse an ε for which no noise of an average could be sampled, before any charge."""
         least = max(_LEAST, n_features * _LEAST_PER_COLUMN)
         needed = least * runs / min(self.steps(rounds))
         if epsilon < needed:
@@ -65,11 +79,11 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class StepsBudget:
-    """The account of a fit, after the rows are counted, and how it is meant to be spent.
+class PhaseBudget:
+    """The account of a fit, after the rows are counted, and how its phases share it.
 
-    `pure` and `gdp` are what was there at the start; averages are paid in `gdp` if there is any.
-    With `carry`, what a part leaves unspent goes to the next that takes its currency.
+    `pure` and `gdp` are what was there at the start; averages take `gdp` if there is any. With
+    `carry`, what a phase leaves unspent goes to the next that takes its currency.
     """
 
     account: Account
@@ -80,8 +94,8 @@ class StepsBudget:
     carry: bool
 
     @classmethod
-    def of(cls, account: Account, parts: Parts, runs: int, *, carry: bool) -> StepsBudget:
-        """Look at what is left."""
+    def of(cls, account: Account, parts: Parts, runs: int, *, carry: bool) -> PhaseBudget:
+        """Divide what is left."""
         pure, gdp = account.rest("pure").amount, account.rest("gdp").amount
         return cls(account, parts, runs, pure, gdp, carry)
 
@@ -90,7 +104,7 @@ class StepsBudget:
         return self._pure(self._of_run(self.parts.candidates)).evenly(partitions)
 
     def search(self, spent: Fraction) -> Share:
-        """The share of a search; where averages are paid otherwise, all the candidates left."""
+        """The share of a search; where averages are Gaussian, with all the candidates left."""
         amount = self._of_run(self.parts.search)
         if self.gdp and self.carry:
             amount += self._of_run(self.parts.candidates) - spent
@@ -117,20 +131,14 @@ class StepsBudget:
         return take(self.account.rest("pure"), amount)
 
 
-PresetName = Literal["paper", "matlab", "edler"]
-Law = Literal["exponential", "permute_and_flip"]
-
-FAILURE = 0.1
-"""The failure probability of all experiments of the thesis. It is not the δ of (ε, δ)-DP."""
-
-MOST_DIMENSIONS = 16
+MAX_DIMENSIONS = 16
 """The most dimensions in which cubes are cut, each into 2^16 parts."""
 
-MOST_PASSES = 4096
+MAX_PASSES = 4096
 """The most passes over the rows that one fit may take."""
 
-# A cube whose side has so many halvings in it still has a whole middle at the end.
-_MOST_DEPTHS = 14
+MAX_DEPTHS = 14
+"""A cube whose side has so many halvings in it still has a whole middle at the end."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +146,7 @@ class Preset:
     """Rules for every number that was not set, with L = ln(n/failure).
 
     `budget` weighs candidates, search, recovery, rounds of k-means, and the choice among runs.
+    `failure` is that of all experiments of the thesis. It is not the δ of (ε, δ)-DP.
     """
 
     dimensions: Callable[[float], float]
@@ -149,61 +158,65 @@ class Preset:
     law: Law
     rounds: int
     deepest: bool
+    failure: float = 0.1
 
 
 def _parts(*numbers: int, of: int) -> tuple[Fraction, ...]:
     return tuple(Fraction(number, of) for number in numbers)
 
 
+# The thesis's Algorithms 1 to 4, without the rounds that the Matlab code added: its §5.1.
+_PAPER = Preset(
+    dimensions=lambda n: 8 * math.log(n),
+    runs=lambda failure: 2 * math.log(1 / failure),
+    partitions=lambda k, spread: 27 * k * spread,
+    swaps=lambda k, spread: 100 * k * spread,
+    gamma=20.0,
+    budget=_parts(136, 17, 34, 0, 11, of=198),
+    law="exponential",
+    rounds=0,
+    deepest=False,
+)
+
+# §4.2 and §4.3: with the budget that adds up to one.
+_MATLAB = replace(
+    _PAPER,
+    dimensions=lambda n: math.log(n) / 2,
+    runs=lambda failure: 1,
+    partitions=lambda k, spread: 3,
+    swaps=lambda k, spread: min(k, 20),
+    gamma=2.0,
+    budget=_parts(8, 1, 2, 6, 1, of=18),
+    rounds=3,
+)
+
 PRESETS: dict[PresetName, Preset] = {
-    # The thesis's Algorithms 1 to 4, without the rounds that the Matlab code added: its §5.1.
-    "paper": Preset(
-        dimensions=lambda n: 8 * math.log(n),
-        runs=lambda failure: 2 * math.log(1 / failure),
-        partitions=lambda k, spread: 27 * k * spread,
-        swaps=lambda k, spread: 100 * k * spread,
-        gamma=20.0,
-        budget=_parts(136, 17, 34, 0, 11, of=198),
-        law="exponential",
-        rounds=0,
-        deepest=False,
-    ),
-    # §4.2 and §4.3: with the budget that adds up to one.
-    "matlab": Preset(
-        dimensions=lambda n: math.log(n) / 2,
-        runs=lambda failure: 1,
-        partitions=lambda k, spread: 3,
-        swaps=lambda k, spread: min(k, 20),
-        gamma=2.0,
-        budget=_parts(8, 1, 2, 6, 1, of=18),
-        law="exponential",
-        rounds=3,
-        deepest=False,
-    ),
+    "paper": _PAPER,
+    "matlab": _MATLAB,
     # Algorithms 8 to 13.
-    "edler": Preset(
-        dimensions=lambda n: math.log(n) / 2,
-        runs=lambda failure: 1,
-        partitions=lambda k, spread: 3,
-        swaps=lambda k, spread: min(k, 20),
+    "edler": replace(
+        _MATLAB,
         gamma=1.0,
         budget=_parts(70, 1, 4, 20, 5, of=100),
         law="permute_and_flip",
-        rounds=3,
         deepest=True,
     ),
 }
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """What was set by hand; None leaves it to the preset."""
+class Recipe:
+    """The settings of a fit that do not depend on n: those that were set, else the preset's."""
 
-    dimensions: int | None
-    runs: int | None
-    partitions: int | None
-    depths: int | None
-    swaps: int | None
+    search: Search
+    weights: Weights
+    gamma: float
+    failure: float
+    deepest: bool
+    law: Law
+    subset: int | None
+    rounds: int
+    runs: int
 
 
 @dataclass(frozen=True)
@@ -225,93 +238,54 @@ class Sizes:
         run = cuts + search + 1 + self.rounds
         return self.runs * run + (self.runs > 1)
 
-
-def sizes_of(
-    preset: Preset, chosen: Chosen, *, n: float, d: int, k: int, rounds: int, failure: float
-) -> Sizes:
-    """Work out every number from public ones. Where p reaches d nothing is projected."""
-    n = max(n, 2.0)
-    spread = math.log(n / failure)
-    p = chosen.dimensions or max(1, int(preset.dimensions(n)))
-    swaps = math.ceil(preset.swaps(k, spread)) if chosen.swaps is None else chosen.swaps
-    return Sizes(
-        dimensions=min(p, d),
-        runs=chosen.runs or runs_of(preset, failure),
-        partitions=chosen.partitions or math.ceil(preset.partitions(k, spread)),
-        depths=min(chosen.depths or int(math.log(n)) + 1, _MOST_DEPTHS),
-        swaps=swaps,
-        rounds=rounds,
-    )
-
-
-def runs_of(preset: Preset, failure: float) -> int:
-    """How many sets of centres are found and chosen from."""
-    return max(1, math.ceil(preset.runs(failure)))
+    def check(self, *, n: float, declared: bool, gamma: float) -> None:
+        """Refuse what cannot run, with the numbers that it would need; γ in rows."""
+        problems = []
+        if self.dimensions > MAX_DIMENSIONS:
+            problems.append(
+                f"{self.dimensions} dimensions cut every cube into 2^{self.dimensions} = "
+                f"{2.0**self.dimensions:.2g} parts, and {MAX_DIMENSIONS} are allowed"
+            )
+        if self.passes > MAX_PASSES:
+            problems.append(
+                f"{self.runs:,} runs of {self.partitions:,} partitions with {self.depths} depths "
+                f"and {self.swaps:,} swaps take {self.passes:,} passes over the rows, and "
+                f"{MAX_PASSES:,} are allowed; a cube would be cut from {gamma:.3g} rows on"
+            )
+        if problems:
+            rows = f"{n:,.0f} rows" if declared else f"about {n:,.0f} rows"
+            raise ValueError(
+                f"for {rows} this cannot run: {'; '.join(problems)}. Take preset='edler', or set "
+                "dimensions, runs, partitions, depths and swaps to fewer"
+            )
 
 
-def check_sizes(sizes: Sizes, *, n: float, declared: bool, gamma: float) -> None:
-    """Refuse what cannot run, with the numbers that it would need; γ in rows."""
-    problems = []
-    if sizes.dimensions > MOST_DIMENSIONS:
-        problems.append(
-            f"{sizes.dimensions} dimensions cut every cube into 2^{sizes.dimensions} = "
-            f"{2.0**sizes.dimensions:.2g} parts, and {MOST_DIMENSIONS} are allowed"
-        )
-    if sizes.passes > MOST_PASSES:
-        problems.append(
-            f"{sizes.runs:,} runs of {sizes.partitions:,} partitions with {sizes.depths} depths "
-            f"and {sizes.swaps:,} swaps take {sizes.passes:,} passes over the rows, and "
-            f"{MOST_PASSES:,} are allowed; a cube would be cut from {gamma:.3g} rows on"
-        )
-    if problems:
-        rows = f"{n:,.0f} rows" if declared else f"about {n:,.0f} rows"
-        raise ValueError(
-            f"for {rows} this cannot run: {'; '.join(problems)}. Take preset='edler', or set "
-            "dimensions, runs, partitions, depths and swaps to fewer"
-        )
+# Whole numbers, and the least that each may be.
+_LEAST_OF = dict.fromkeys(("dimensions", "runs", "partitions", "depths", "subset"), 1)
+_LEAST_OF |= {"swaps": 0, "rounds": 0}
+
+CHECKED = (*_LEAST_OF, "gamma", "failure", "deepest", "carry", "budget")
+"""Settings that `checked` reads."""
 
 
-BUDGET = ("candidates", "search", "recovery", "rounds", "choice among runs")
-
-# Numbers, and the least that each may be.
-LEAST = {
-    "dimensions": 1,
-    "runs": 1,
-    "partitions": 1,
-    "depths": 1,
-    "swaps": 0,
-    "subset": 1,
-    "rounds": 0,
-}
-
-
-def whole_or_none(value: object, name: str) -> int | None:
-    """A whole number that is large enough, or None."""
-    return None if value is None else check_whole(value, name, LEAST[name])
-
-
-def check_gamma(value: float | None) -> None:
-    """Refuse a factor that is not positive."""
-    if value is not None:
-        check_positive(value, "gamma")
-
-
-def check_failure(value: float | None) -> None:
-    """Refuse what is not a probability between 0 and 1."""
-    if value is not None and not 0 < check_positive(value, "failure") < 1:
-        raise ValueError(f"failure must lie between 0 and 1, got {value!r}")
-
-
-def check_flag(value: object, name: str) -> None:
-    """Refuse anything but True, False and None."""
-    if value is not None and not isinstance(value, bool):
-        raise TypeError(f"{name} must be True, False or None, got {value!r}")
-
-
-def check_budget(budget: Sequence[float] | None) -> tuple[float, ...] | None:
-    """Five weights, of which candidates and recovery are positive."""
-    if budget is None:
+def checked(value: Any, name: str) -> Any:  # noqa: ANN401  (each setting has its own type)
+    """A setting as it is kept, or an error; None leaves it to the preset."""
+    if value is None:
         return None
+    if name in _LEAST_OF:
+        return check_whole(value, name, _LEAST_OF[name])
+    if name == "budget":
+        return _checked_budget(value)
+    if name in ("deepest", "carry"):
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} must be True, False or None, got {value!r}")
+    elif check_positive(value, name) >= 1 and name == "failure":
+        raise ValueError(f"failure must lie between 0 and 1, got {value!r}")
+    return value
+
+
+def _checked_budget(budget: Sequence[float]) -> tuple[float, ...]:
+    """Five weights, of which candidates and recovery are positive."""
     given = tuple(budget)
     if len(given) != len(BUDGET):
         raise ValueError(f"budget has five weights, for {', '.join(BUDGET)}; got {budget!r}")
@@ -319,15 +293,3 @@ def check_budget(budget: Sequence[float] | None) -> tuple[float, ...] | None:
         if weight or name in ("candidates", "recovery"):
             check_positive(weight, f"budget of {name}")
     return given
-
-
-def weights_of(budget: Sequence[float | Fraction], needed: Sequence[bool]) -> list[Fraction]:
-    """The weights as exact numbers; what there is to buy must have one."""
-    for name, weight, must in zip(BUDGET, budget, needed, strict=True):
-        if must and not weight:
-            raise ValueError(f"the budget has nothing for {name}, which this setting buys")
-    return [weight if isinstance(weight, Fraction) else _exact(weight) for weight in budget]
-
-
-def _exact(weight: float) -> Fraction:
-    return check_positive(weight, "budget") if weight else Fraction(0)

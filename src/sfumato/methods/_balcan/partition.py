@@ -20,36 +20,11 @@ from sfumato._core.curator import Answer, Curator
 from sfumato._core.queries.counts import Cubes
 from sfumato._lattice.box import REACH
 
-# The most cubes that are cut at one depth, and coordinates of their parts: the fullest are.
-_MOST_CUBES = 2**12
-_MOST_NUMBERS = 2**22
+# Cubes that are cut at one depth, and coordinates of their parts; of more the fullest.
+_MAX_CUBES = 2**12
+_MAX_NUMBERS = 2**22
 # Coordinates of the parts of all cubes that are counted in one pass.
-_MOST_TOGETHER = 2**24
-
-
-@dataclass(frozen=True)
-class Cut:
-    """One partition: middles of the cubes that were cut, depth by depth; and all other cubes.
-
-    `leaves` are the middles of cubes that were counted and not cut, `volumes` in powers of two.
-    """
-
-    levels: list[Floats]
-    leaves: Floats
-    counts: Floats
-    volumes: Floats
-    noise_std: float
-
-    def candidates(self, least: int | None) -> Floats:
-        """All middles; or the deepest, depth by depth, until there are at least so many."""
-        if least is None:
-            return np.concatenate(self.levels)
-        kept: list[Floats] = []
-        for level in reversed(self.levels):
-            kept.append(level)
-            if sum(map(len, kept)) >= least:
-                break
-        return np.concatenate(kept)
+_MAX_TOGETHER = 2**24
 
 
 def threshold(gamma: float, epsilon: float, n: float, failure: float) -> float:
@@ -67,9 +42,11 @@ def shifted_cube(p: int, depths: int, rng: np.random.Generator) -> tuple[Ints, i
 
 @dataclass
 class Cutting:
-    """A cube while it is cut, as long as a noisy count of a part passes γ.
+    """A cube while it is cut, as long as a noisy count of a part passes γ, in rows.
 
-    One share pays for each depth. It ends when no part passes: what is left stays unspent.
+    corners: (m, p), lattice steps of the view, of the cubes to cut next. One share is charged for
+    each depth. It ends when no part passes: what is left stays unspent. `levels` are the middles of
+    cubes that were cut, depth by depth; `noise_std` is that of the last counts.
     """
 
     corners: Ints
@@ -79,12 +56,12 @@ class Cutting:
 
     def __post_init__(self) -> None:
         self.noise_std = 0.0
-        self._levels = [_middles(self.corners, self.side)]
+        self.levels = [_middles(self.corners, self.side)]
         self._found: list[tuple[Floats, Floats, int]] = []
 
     @property
     def goes_on(self) -> bool:
-        """Whether there are cubes to cut, and shares to pay for it."""
+        """Whether there are cubes to cut, and a share for it."""
         return len(self.corners) > 0 and self._depth < len(self.shares)
 
     @property
@@ -93,12 +70,8 @@ class Cutting:
 
     @property
     def share(self) -> Share:
-        """What pays for the next depth."""
+        """The share of the next depth."""
         return self.shares[self._depth]
-
-    def cubes(self) -> Cubes:
-        """The cubes whose halves are counted next."""
-        return Cubes(self.corners, self.side)
 
     def cut(self, cubes: Cubes, answer: Answer) -> None:
         """Go down one depth, to the halves whose noisy counts pass."""
@@ -109,34 +82,50 @@ class Cutting:
         self._found.append((_middles(corners[left], side), answer.values[left], side))
         self.corners, self.side, self.noise_std = corners[kept], side, answer.noise_std
         if len(self.corners):
-            self._levels.append(_middles(self.corners, side))
+            self.levels.append(_middles(self.corners, side))
 
-    def result(self) -> Cut:
-        """What has been found."""
-        return Cut(
-            self._levels,
-            np.concatenate([middles for middles, _, _ in self._found]),
-            np.concatenate([counts for _, counts, _ in self._found]),
-            np.concatenate([np.full(len(c), float(s) ** m.shape[1]) for m, c, s in self._found]),
-            self.noise_std,
-        )
+    @property
+    def leaves(self) -> Floats:
+        """The middles (m, p) of cubes that were counted and not cut."""
+        return np.concatenate([middles for middles, _, _ in self._found])
+
+    @property
+    def counts(self) -> Floats:
+        """The noisy counts (m,) of the leaves."""
+        return np.concatenate([counts for _, counts, _ in self._found])
+
+    @property
+    def volumes(self) -> Floats:
+        """The volumes (m,) of the leaves."""
+        return np.concatenate([np.full(len(c), float(s) ** m.shape[1]) for m, c, s in self._found])
+
+    def candidates(self, least: int | None) -> Floats:
+        """All middles; or the deepest, depth by depth, until there are at least so many."""
+        if least is None:
+            return np.concatenate(self.levels)
+        kept: list[Floats] = []
+        for level in reversed(self.levels):
+            kept.append(level)
+            if sum(map(len, kept)) >= least:
+                break
+        return np.concatenate(kept)
 
 
-def partition(view: Curator, cuttings: Sequence[Cutting]) -> list[Cut]:
+def partition(view: Curator, cuttings: list[Cutting]) -> list[Cutting]:
     """Cut all cubes to the end. Each pass over the rows is a depth of as many as fit together."""
     p = view.box.n_features
     for start in range(0, len(cuttings), together(p)):
         active = cuttings[start : start + together(p)]
         while active := [cutting for cutting in active if cutting.goes_on]:
-            cubes = [cutting.cubes() for cutting in active]
+            cubes = [Cubes(cutting.corners, cutting.side) for cutting in active]
             answers = view.counts_of_each(cubes, share=[cutting.share for cutting in active])
             for cutting, asked, answer in zip(active, cubes, answers, strict=True):
                 cutting.cut(asked, answer)
-    return [cutting.result() for cutting in cuttings]
+    return cuttings
 
 
 def into_ball(points: Floats) -> Floats:
-    """Whole points of the ball of radius REACH: those outside come to its surface."""
+    """Whole points (m, p) of the ball of radius REACH: those outside come to its surface."""
     lengths = np.linalg.norm(points, axis=1, keepdims=True)
     inside: Floats = np.trunc(points * np.minimum(1.0, REACH / np.maximum(lengths, 1.0)))
     return inside
@@ -146,21 +135,21 @@ def _middles(corners: Ints, side: int) -> Floats:
     return corners.astype(np.float64) + side / 2
 
 
-def most_cubes(p: int) -> int:
+def max_cubes(p: int) -> int:
     """How many cubes are cut at one depth in p dimensions."""
-    return max(1, min(_MOST_CUBES, _MOST_NUMBERS // (p << p)))
+    return max(1, min(_MAX_CUBES, _MAX_NUMBERS // (p << p)))
 
 
 def together(p: int) -> int:
     """How many partitions in p dimensions are counted in one pass."""
-    return max(1, _MOST_TOGETHER // (most_cubes(p) * p << p))
+    return max(1, _MAX_TOGETHER // (max_cubes(p) * p << p))
 
 
 def _fullest(counts: Floats, gamma: float, p: int) -> NDArray[np.bool_]:
     """Which cubes are cut next: those above γ, and of too many the fullest."""
-    most = most_cubes(p)
+    limit = max_cubes(p)
     kept = counts > gamma
-    if kept.sum() > most:
+    if kept.sum() > limit:
         kept = np.zeros(len(counts), dtype=bool)
-        kept[np.argsort(-counts, kind="stable")[:most]] = True
+        kept[np.argsort(-counts, kind="stable")[:limit]] = True
     return kept

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 
@@ -17,77 +16,61 @@ from sfumato._core.queries.counts import Nearest, NearestInProjection
 from sfumato._core.queries.projection import Projection
 from sfumato._lattice.box import REACH
 from sfumato.methods._auto.refine import has_cube
-from sfumato.methods._balcan.config import Law, Sizes, StepsBudget
-from sfumato.methods._balcan.partition import Cut, Cutting, partition, shifted_cube, threshold
-from sfumato.methods._balcan.search import SwapSearch, by_cubes, by_swaps, by_weights, pooled
-from sfumato.methods._base import Centers, Task
+from sfumato.methods._balcan.config import PhaseBudget, Recipe, Sizes
+from sfumato.methods._balcan.partition import Cutting, partition, shifted_cube, threshold
+from sfumato.methods._balcan.search import by_cubes, by_swaps, by_weights, pooled
+from sfumato.methods._base import Centers, Task, projection_of
 from sfumato.methods._dplloyd import lloyd_step, move_to_means
 
 
 def recovered(
-    curator: Curator, projection: Projection, found: Floats, shares: Sequence[Share], law: str
+    curator: Curator, projection: Projection, found: Floats, shares: Sequence[Share], noise: str
 ) -> tuple[Floats, Floats]:
     """Average the rows nearest to each projected centre, then take rounds of private k-means.
 
-    Edler 2023, Algorithms 5 and 6. A centre whose noisy count is too small stays at the point that
-    is seen where the centre was found, the shortest of all such points.
+    Edler 2023, Algorithms 5 and 6. found: (k, p), lattice steps of the view; returns centres (k, d)
+    in lattice steps and sizes (k,). A centre whose noisy count is too small stays at the shortest
+    point that is projected to where it was found.
     """
     lifted = found @ np.linalg.pinv(projection.directions).T + projection.offset
     points: Floats = np.clip(lifted, -REACH, REACH).astype(np.float64)
     cells = NearestInProjection(projection, Nearest(found.astype(np.int64)))
     first, *rounds = shares
-    points, sizes = move_to_means(curator, cells, points, first, drawable(law, curator, first))
+    points, sizes = move_to_means(curator, cells, points, first, drawable(noise, curator, first))
     for share in rounds:
-        points, sizes = lloyd_step(curator, points, share, drawable(law, curator, share))
+        points, sizes = lloyd_step(curator, points, share, drawable(noise, curator, share))
     return points, sizes
 
 
-def drawable(law: str, curator: Curator, share: Share) -> str:
-    """The law itself; Laplace noise in place of cube noise that cannot be drawn for a share."""
-    return "laplace" if law == "cube" and not has_cube(curator, share) else law
-
-
-Search = Literal["swaps", "coreset"]
-Weights = Literal["both", "bought", "cubes"]
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """The settings of a run that are not sizes."""
-
-    search: Search
-    weights: Weights
-    gamma: float
-    failure: float
-    deepest: bool
-    law: Law
-    subset: int | None
+def drawable(noise: str, curator: Curator, share: Share) -> str:
+    """The noise itself; Laplace noise in place of cube noise that cannot be sampled for a share."""
+    return "laplace" if noise == "cube" and not has_cube(curator, share) else noise
 
 
 @dataclass(frozen=True)
 class Run:
-    """What finds one set of centres among about n rows, with noise of this law on the averages."""
+    """Finds one set of centres among about n rows, with this noise on the averages."""
 
     recipe: Recipe
     sizes: Sizes
     task: Task
     n: float
-    law: str
+    noise: str
 
-    def __call__(self, curator: Curator, purse: StepsBudget, rng: np.random.Generator) -> Centers:
+    def __call__(self, curator: Curator, budget: PhaseBudget, rng: np.random.Generator) -> Centers:
         """Find one set of centres. Where p is d nothing is projected."""
-        before = purse.spent()
-        projection = projection_of(self.task.n_features, self.sizes.dimensions, rng)
+        before = budget.spent()
+        projection = gaussian_projection(self.task.n_features, self.sizes.dimensions, rng)
         view = curator.view(projection)
-        cuts = self._cuts(view, purse, rng)
-        found, how = self._search(view, cuts, purse, purse.spent() - before, rng)
-        shares = purse.averages(purse.spent() - before, self.sizes.rounds)
-        points, sizes = recovered(curator, projection, found, shares, self.law)
+        cuts = self._cuts(view, budget, rng)
+        found, how = self._search(view, cuts, budget, budget.spent() - before, rng)
+        shares = budget.averages(budget.spent() - before, self.sizes.rounds)
+        points, sizes = recovered(curator, projection, found, shares, self.noise)
         return Centers(points, sizes, (*self._notes(cuts), how))
 
-    def _cuts(self, view: Curator, purse: StepsBudget, rng: np.random.Generator) -> list[Cut]:
+    def _cuts(self, view: Curator, budget: PhaseBudget, rng: np.random.Generator) -> list[Cutting]:
         sizes, cuttings = self.sizes, []
-        for share in purse.candidates(sizes.partitions):
+        for share in budget.candidates(sizes.partitions):
             shares = share.evenly(sizes.depths)
             failure = self.recipe.failure / sizes.partitions
             gamma = threshold(self.recipe.gamma, float(shares[0].amount), self.n, failure)
@@ -98,8 +81,8 @@ class Run:
     def _search(
         self,
         view: Curator,
-        cuts: list[Cut],
-        purse: StepsBudget,
+        cuts: list[Cutting],
+        budget: PhaseBudget,
         spent: Fraction,
         rng: np.random.Generator,
     ) -> tuple[Floats, str]:
@@ -112,17 +95,16 @@ class Run:
         many = f"{len(points):,} candidates"
         if recipe.search == "swaps" and not self.sizes.swaps:
             return points[rng.choice(len(points), k, replace=False)], f"{k} random ones of {many}"
-        share = purse.search(spent)
+        share = budget.search(spent)
         if recipe.search == "swaps":
-            how = SwapSearch(self.sizes.swaps, recipe.law, recipe.subset)
-            found = by_swaps(view, points, k, share, how, rng)
+            found = by_swaps(view, points, k, share, self.sizes.swaps, recipe, rng)
             return found, f"{self.sizes.swaps} swaps with {many}"
         found, how_found = by_weights(view, points, k, share, rng), f"clusters of {many} by weight"
         if recipe.weights == "bought":
             return found, how_found
-        return by_cubes(cuts, k, rng, found), f"{how_found}, settled among {cells}"
+        return by_cubes(cuts, k, rng, found), f"{how_found}, then Lloyd steps on {cells}"
 
-    def _notes(self, cuts: list[Cut]) -> tuple[str, ...]:
+    def _notes(self, cuts: list[Cutting]) -> tuple[str, ...]:
         sizes, deepest = self.sizes, max(len(cut.levels) for cut in cuts)
         return (
             f"{sizes.partitions} partitions in {sizes.dimensions} dimensions, "
@@ -130,7 +112,7 @@ class Run:
         )
 
 
-def projection_of(d: int, p: int, rng: np.random.Generator) -> Projection:
+def gaussian_projection(d: int, p: int, rng: np.random.Generator) -> Projection:
     """Gaussian directions over √p, scaled so that the ball of radius √d has radius REACH."""
     directions = np.eye(d) if p == d else rng.normal(size=(p, d)) / math.sqrt(p)
-    return Projection.of(directions, np.zeros(d), 1 / math.sqrt(d), ball=True)
+    return projection_of(directions, np.zeros(d), 1 / math.sqrt(d), ball=True)

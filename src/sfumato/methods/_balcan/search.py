@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
@@ -14,27 +13,18 @@ from sfumato._core.queries.choose import Cost, Swaps
 from sfumato._core.queries.counts import Nearest
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.denoise import denoise_leaves
-from sfumato._synopsis.kmeans import Weighted, assign, settle, weighted_kmeans
-from sfumato.methods._balcan.config import Law
-from sfumato.methods._balcan.partition import Cut, into_ball
+from sfumato._synopsis.kmeans import Weighted, assign, lloyd, weighted_kmeans
+from sfumato.methods._balcan.config import Recipe
+from sfumato.methods._balcan.partition import Cutting, into_ball
 
-# The most swaps that are weighed at once; of more candidates a random part is taken.
-_MOST_SWAPS = 2**20
+# Swaps that are scored at once; of more candidates a random part is taken.
+_MAX_SWAPS = 2**20
 
-# Steps in which centres settle among the cubes.
+# Lloyd steps among the cubes.
 _STEPS = 20
 
 
-@dataclass(frozen=True)
-class SwapSearch:
-    """How swaps are searched: how many, under which law, with how many candidates at a time."""
-
-    swaps: int
-    law: Law
-    subset: int | None
-
-
-def pooled(cuts: list[Cut], k: int, deepest: bool) -> Floats:
+def pooled(cuts: list[Cutting], k: int, deepest: bool) -> Floats:
     """The candidates of all partitions: at least k, filled up with the fullest cubes not cut."""
     found = np.concatenate([cut.candidates(k if deepest else None) for cut in cuts])
     if len(found) < k:
@@ -52,44 +42,49 @@ def by_swaps(
     points: Floats,
     k: int,
     share: Share,
-    how: SwapSearch,
+    swaps: int,
+    recipe: Recipe,
     rng: np.random.Generator,
 ) -> Floats:
-    """Start anywhere, swap one centre at a time for less cost, and choose among all sets seen.
+    """Start at random, swap one centre at a time for less cost, and choose among all sets seen.
 
-    Edler 2023, Algorithms 4 and 11. Without candidates to swap with, the share stays unspent.
+    Edler 2023, Algorithms 4 and 11. points: (m, p), lattice steps of the view; returns (k, p).
+    Without candidates to swap with, the share stays unspent.
     """
     chosen = rng.choice(len(points), k, replace=False)
     if len(points) == k:
         return points[chosen]
-    shares = share.evenly(how.swaps + 1 if how.swaps > 1 else 1)
+    shares = share.evenly(swaps + 1 if swaps > 1 else 1)
     seen: list[Floats] = []
-    for part in shares[: how.swaps]:
-        others = _others(len(points), chosen, how.subset, rng)
-        swaps = Swaps(points[chosen].astype(np.int64), points[others].astype(np.int64))
-        (pick,) = view.choose(swaps, share=part, law=how.law)
+    for part in shares[:swaps]:
+        others = _others(len(points), chosen, recipe.subset, rng)
+        query = Swaps(points[chosen].astype(np.int64), points[others].astype(np.int64))
+        (pick,) = view.choose(query, share=part, law=recipe.law)
         chosen = chosen.copy()
         chosen[pick // len(others)] = others[pick % len(others)]
         seen.append(points[chosen])
     if len(seen) == 1:
         return seen[0]
-    (best,) = view.choose(Cost(np.array(seen).astype(np.int64)), share=shares[-1], law=how.law)
+    (best,) = view.choose(Cost(np.array(seen).astype(np.int64)), share=shares[-1], law=recipe.law)
     return seen[best]
 
 
 def _others(m: int, chosen: Ints, subset: int | None, rng: np.random.Generator) -> Ints:
     """The candidates that a swap may take in: all that are not centres, or a random part."""
     others = np.setdiff1d(np.arange(m), chosen)
-    most = min(subset or m, max(1, _MOST_SWAPS // len(chosen)))
-    if len(others) <= most:
+    limit = min(subset or m, max(1, _MAX_SWAPS // len(chosen)))
+    if len(others) <= limit:
         return others
-    return np.sort(rng.choice(others, most, replace=False))
+    return np.sort(rng.choice(others, limit, replace=False))
 
 
 def by_weights(
     view: Curator, points: Floats, k: int, share: Share, rng: np.random.Generator
 ) -> Floats:
-    """Buy how many rows are nearest to each candidate, and cluster the candidates by that."""
+    """Estimate how many rows are nearest to each candidate, and cluster the candidates by that.
+
+    points: (m, p), lattice steps of the view; returns (k, p).
+    """
     answer = view.counts(Nearest(points.astype(np.int64)), share=share)
     weights = denoise_leaves(answer.values, np.ones(len(points)), answer.noise_std / sqrt(2))
     centers, _ = weighted_kmeans(points / REACH, weights, k, rng)
@@ -97,11 +92,11 @@ def by_weights(
 
 
 def by_cubes(
-    cuts: list[Cut], k: int, rng: np.random.Generator, start: Floats | None = None
+    cuts: list[Cutting], k: int, rng: np.random.Generator, start: Floats | None = None
 ) -> Floats:
-    """Cluster the cubes that were counted but not cut by those counts, which costs nothing.
+    """Cluster the cubes that were counted but not cut, by those counts: post-processing.
 
-    With a start its centres settle among the cubes, without one they are looked for.
+    With a start (k, p), lattice steps of the view, Lloyd steps begin there.
     """
     points = into_ball(np.concatenate([cut.leaves for cut in cuts])) / REACH
     weights = np.concatenate(
@@ -112,5 +107,5 @@ def by_cubes(
         found, _ = weighted_kmeans(points, weights, k, rng)
     else:
         mass = Weighted.of(points[held], weights[held])
-        found = settle(mass, assign(mass, start / REACH), _STEPS).centers
+        found = lloyd(mass, assign(mass, start / REACH), _STEPS).centers
     return np.rint(found * REACH)

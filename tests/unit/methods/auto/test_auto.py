@@ -9,11 +9,10 @@ import pytest
 
 from sfumato import PrivateKMeans
 from sfumato._accounting.budget import Caps, Ledger
-from sfumato.methods._auto import Auto
-from sfumato.methods._auto import fallback as guard
-from sfumato.methods._auto.budget import FitBudget, RowCount, high_route, middle_route, step_error
-from sfumato.methods._auto.predict import foresee
-from sfumato.methods._base import Task
+from sfumato.methods._auto import Auto, fallback
+from sfumato.methods._auto.budget import FitBudget, RowCount, high_split, middle_split, step_error
+from sfumato.methods._auto.predict import predict
+from sfumato.methods._base import PlannedTask, Task
 
 TINY = Fraction(1, 10**6)
 
@@ -40,7 +39,7 @@ def test_beside_pure_steps_the_tree_is_larger(k, tree):
 GROUP = 5
 
 
-def wallet_of(task, n, caps=None):
+def budget_of(task, n, caps=None):
     caps = caps or Auto().caps(task)
     account = Ledger(caps.epsilon, caps.delta).open("test", caps)
     return FitBudget(account, task, RowCount(float(n), 0.0))
@@ -53,17 +52,18 @@ def in_groups(task, epsilon_times=1):
 @pytest.mark.parametrize("d", [1, 2, 3, 5, 14, 26, 40])
 @pytest.mark.parametrize("n", [20, 60, 300, 1000, 3000, 10_000, 100_000])
 @pytest.mark.parametrize("k", [3, 8, 30])
-def test_groups_with_more_budget_are_foreseen_like_single_rows(d, n, k):
-    task = Task(k, d, Fraction(1), Fraction(0))
-    alone, together = (foresee(Auto(), t, n) for t in (task, in_groups(task, GROUP)))
+def test_groups_with_more_budget_are_predicted_like_single_rows(d, n, k):
+    task = PlannedTask(k, d, Fraction(1), Fraction(0), None, n)
+    alone, together = (predict(Auto(), t) for t in (task, in_groups(task, GROUP)))
     assert together.error == pytest.approx(alone.error)
-    assert replace(together, error=0.0) == replace(alone, error=0.0)
+    assert together.noise == pytest.approx(alone.noise)
+    assert replace(together, error=0.0, noise=0.0) == replace(alone, error=0.0, noise=0.0)
 
 
 @pytest.mark.parametrize("d", [8, 64])
 def test_gaussian_noise_is_as_many_times_larger_as_a_group_has_rows(d):
     task, n = Task(3, d, Fraction(2), TINY), 10**5
-    alone, together = (wallet_of(t, n).steps(0.1) for t in (task, in_groups(task)))
+    alone, together = (budget_of(t, n).steps(0.1) for t in (task, in_groups(task)))
     assert not alone.pure
     assert together.amount == alone.amount
     assert together.noise(0.5, d) == pytest.approx(GROUP * alone.noise(0.5, d))
@@ -77,18 +77,18 @@ def test_fewer_centres_are_affordable_where_groups_are_hidden():
             task = Task(8, d, Fraction(1), delta)
             caps = Auto().caps(task)
             alone, together = (
-                guard.affordable(wallet_of(t, n, caps)) for t in (task, in_groups(task))
+                fallback.affordable(budget_of(t, n, caps)) for t in (task, in_groups(task))
             )
             assert together < alone == 8
-            assert guard.affordable(wallet_of(in_groups(task), GROUP * n, caps)) == 8
+            assert fallback.affordable(budget_of(in_groups(task), GROUP * n, caps)) == 8
 
 
-def test_routes_see_the_noise_of_groups():
-    for d, route in ((14, middle_route), (40, lambda wallet: high_route(wallet, 3))):
+def test_splits_see_the_noise_of_groups():
+    for d, split in ((14, middle_split), (40, lambda budget: high_split(budget, 3))):
         task = Task(3, d, Fraction(1), TINY)
         n = 3000
-        alone, together = (route(wallet_of(t, n)) for t in (task, in_groups(task)))
-        many = route(wallet_of(in_groups(task), GROUP * n))
+        alone, together = (split(budget_of(t, n)) for t in (task, in_groups(task)))
+        many = split(budget_of(in_groups(task), GROUP * n))
         shown = ("tree", "radii", "mean", "moments", "inside", "full", "span", "sketch")
         assert any(getattr(alone, name) != getattr(together, name) for name in shown)
         for name in shown:
@@ -98,15 +98,25 @@ def test_routes_see_the_noise_of_groups():
 
 def test_what_is_tiny_is_so_for_each_row_of_a_group():
     tiny = Task(3, 8, Fraction(2, 10**4), TINY)
-    assert not guard.is_tiny(tiny)
-    assert guard.is_tiny(in_groups(tiny))
+    assert not fallback.is_tiny(tiny)
+    assert fallback.is_tiny(in_groups(tiny))
     assert Auto().caps(in_groups(tiny)) == Caps(pure=tiny.epsilon)
-    assert not guard.is_tiny(in_groups(tiny, GROUP))
+    assert not fallback.is_tiny(in_groups(tiny, GROUP))
     hopeless = Task(3, 4, Fraction(2 * 5, 2**26), Fraction(0))
-    assert not guard.is_hopeless(hopeless)
-    assert guard.is_hopeless(in_groups(hopeless))
+    assert not fallback.is_hopeless(hopeless)
+    assert fallback.is_hopeless(in_groups(hopeless))
     huge = Task(3, 2, Fraction(10**9), Fraction(0))
     assert Auto().caps(in_groups(huge)).pure == GROUP * Auto().caps(huge).pure
+
+
+@pytest.mark.parametrize("delta", [Fraction(0), TINY])
+def test_one_centre_that_noise_would_hide_is_the_mean(delta):
+    task = PlannedTask(1, 30, Fraction(1, 100), delta, None, 50)
+    assert fallback.affordable(budget_of(task, 50)) == 0
+    assert "mean alone" in predict(Auto(), task).note
+    model = PrivateKMeans(1, epsilon=0.01, delta=delta, bounds=(0, 1), n_rows=50)
+    model.fit(np.random.default_rng(0).uniform(size=(50, 30)))
+    assert "The centre is the noisy mean: ε is too small for more" in model.receipt_.notes
 
 
 @pytest.mark.parametrize("bounds", [(0, 1), "private"])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato.methods._auto.refine import (
+    Clusters,
     merge,
     radii_of,
     shortened,
@@ -109,7 +110,8 @@ def test_merging_brings_together_what_lies_together():
     homes = np.array([[-0.8, 0.0], [0.0, 0.8], [0.7, -0.5]])
     centers = np.repeat(homes, 4, axis=0) + RNG.normal(0, 0.02, (12, 2))
     weights, radii = RNG.uniform(1, 3, 12), RNG.uniform(0.05, 0.1, 12)
-    merged, pooled = merge(centers, weights, radii, 3, np.random.default_rng(0))
+    found = merge(Clusters(centers, weights, radii), 3, np.random.default_rng(0))
+    merged, pooled = found.centers, found.radii
     for j, home in enumerate(homes):
         part = slice(4 * j, 4 * j + 4)
         found = int(np.square(merged - home).sum(axis=1).argmin())
@@ -119,15 +121,24 @@ def test_merging_brings_together_what_lies_together():
         assert pooled[found] == pytest.approx(np.average(squares, weights=weights[part]) ** 0.5)
 
 
-def test_merging_into_as_many_or_more():
-    centers, radii = RNG.uniform(-1, 1, (3, 2)), np.array([0.1, 0.2, 0.4])
-    merged, pooled = merge(centers, np.ones(3), radii, 5, RNG)
-    assert merged.shape == (5, 2)
-    np.testing.assert_allclose(pooled[:3], radii)
-    np.testing.assert_allclose(pooled[3:], np.median(radii))
+def test_few_enough_clusters_stay_as_they_are():
+    few = Clusters(RNG.uniform(-1, 1, (3, 2)), np.ones(3), np.array([0.1, 0.2, 0.4]))
+    assert merge(few, 5, RNG) is few
+    assert merge(few, 3, RNG) is few
+
+
+def test_clusters_in_fewer_places_than_are_asked_for():
+    places, radii = RNG.uniform(-1, 1, (3, 2)), np.repeat([0.1, 0.2, 0.4], 2)
+    found = merge(Clusters(np.repeat(places, 2, axis=0), np.ones(6), radii), 5, RNG)
+    assert found.centers.shape == (5, 2)
+    np.testing.assert_allclose(np.sort(found.sizes), [0, 0, 2, 2, 2])
+    np.testing.assert_allclose(found.radii[found.sizes == 0], np.median(radii))
+    np.testing.assert_allclose(np.sort(found.radii[found.sizes > 0]), [0.1, 0.2, 0.4])
 
 
 def test_clusters_of_negative_size_merge_too():
-    merged, pooled = merge(RNG.uniform(-1, 1, (9, 2)), -np.ones(9), np.full(9, 0.1), 4, RNG)
+    found = Clusters(RNG.uniform(-1, 1, (9, 2)), -np.ones(9), np.full(9, 0.1))
+    found = merge(found, 4, RNG)
+    merged, pooled = found.centers, found.radii
     assert merged.shape == (4, 2)
     assert np.isfinite(pooled).all()

@@ -17,12 +17,12 @@ from sfumato.methods._balcan.config import PRESETS
 from sfumato.methods._balcan.partition import (
     Cutting,
     into_ball,
-    most_cubes,
+    max_cubes,
     partition,
     shifted_cube,
     together,
 )
-from sfumato.methods._balcan.run import projection_of
+from sfumato.methods._balcan.run import gaussian_projection
 
 F = Fraction
 PAGE = Path(__file__).parents[4] / "docs" / "balcan.md"
@@ -80,20 +80,22 @@ def test_the_projection_ends_in_a_ball_that_holds_the_cube():
     """(c) Rows have a known range where they are counted, whatever the directions."""
     rng = np.random.default_rng(0)
     for d, p in ((30, 4), (3, 3)):
-        projection = projection_of(d, p, rng)
+        projection = gaussian_projection(d, p, rng)
         assert projection.ball
         corners = (rng.choice([-1, 1], (500, d)) * REACH).astype(np.int16)
         seen = projection.see(corners).astype(np.int64)
         lengths = np.sqrt(np.square(seen).sum(axis=1))
         assert lengths.max() <= REACH
         assert lengths.max() > 0.99 * REACH
-    whole = projection_of(3, 3, rng).to_view(np.eye(3) * REACH)
+    whole = gaussian_projection(3, 3, rng).to_view(np.eye(3) * REACH)
     np.testing.assert_allclose(whole, np.eye(3) * REACH / np.sqrt(3), rtol=1e-4, atol=1)
 
 
 def test_lengths_are_kept_on_average():
     squares = [
-        np.square(projection_of(50, 5, np.random.default_rng(s)).to_view(np.full(50, REACH))).sum()
+        np.square(
+            gaussian_projection(50, 5, np.random.default_rng(s)).to_view(np.full(50, REACH))
+        ).sum()
         for s in range(400)
     ]
     assert np.mean(squares) == pytest.approx(REACH**2, rel=0.15)
@@ -153,7 +155,7 @@ def test_what_partitions_leave_pays_for_the_averages():
 
 def opened(rows, noise=None):
     curator = Curator(rows, bounds=(-1, 1), epsilon=1000, noise=noise or NoNoise())
-    view = curator.view(projection_of(rows.shape[1], rows.shape[1], np.random.default_rng(0)))
+    view = curator.view(gaussian_projection(rows.shape[1], rows.shape[1], np.random.default_rng(0)))
     return view, curator.reserve("test", Caps(pure=F(100))).rest("pure")
 
 
@@ -193,13 +195,13 @@ def test_no_rows_leave_the_first_cube_alone():
 
 
 def test_of_too_many_cubes_the_fullest_are_cut():
-    assert most_cubes(16) == 4
-    assert most_cubes(2) == 4096
+    assert max_cubes(16) == 4
+    assert max_cubes(2) == 4096
     rng = np.random.default_rng(0)
     view, share = opened(rng.uniform(-1, 1, (400, 12)))
     corners, side = shifted_cube(12, 4, rng)
     [cut] = partition(view, [Cutting(corners, side, share.evenly(4), 0.5)])
-    assert max(len(level) for level in cut.levels) == most_cubes(12) == 85
+    assert max(len(level) for level in cut.levels) == max_cubes(12) == 85
 
 
 def test_partitions_are_counted_together_and_end_where_each_ends_alone():
