@@ -14,8 +14,8 @@ from sfumato._core.queries.histograms import BINNINGS, MOST_SLICES, EqualBins, H
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._core.sampling.source import NoNoise, ReplayedNoise
 from sfumato._private_bounds.estimate import buy_bounds
-from sfumato.engines._frames import Blocks
 from sfumato.engines._memory import ArrayRows
+from sfumato.engines._rows import Blocks
 from tests.laws.harness import blobs, loss
 
 F = Fraction

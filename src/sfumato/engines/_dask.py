@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, pairwise
 from queue import Empty, SimpleQueue
@@ -12,12 +12,12 @@ import dask
 from dask import delayed
 from numpy.typing import NDArray
 
+from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
 from sfumato.engines._dask_worker import (
     OWNER,
     DaskTable,
     Results,
-    Task,
     can_be_made_again,
     floats_of,
     frame_of_pieces,
@@ -28,15 +28,12 @@ from sfumato.engines._dask_worker import (
     same,
     table_of,
 )
-from sfumato.engines._files import TableFile, layout_of
-from sfumato.engines._frames import Blocks
-from sfumato.engines._memory import ArrayRows, check_whole
+from sfumato.engines._files import FileOpener
+from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import FileChanged, PartedRows, PartitionsMissing, pieces_of
-from sfumato.engines._rows import Fold, Partial, Pick, Picked, Rows
+from sfumato.engines._rows import Blocks, Fold, Partial, Picked, Rows, Task
 from sfumato.engines._threads import allowed_threads
-from sfumato.engines.formats._csv import Header
-from sfumato.engines.formats._storage import Paths
-from sfumato.engines.formats._table import Column, Layout
+from sfumato.engines.formats._table import Layout
 
 _CRITICAL = 50
 
@@ -139,9 +136,10 @@ class DaskEngine:
     ) -> None:
         self._client = client
         self._sources = list(sources)
-        self._n_features = n_features
+        self.n_parts = len(self._sources)
+        self.n_features = n_features
         self._owner = owner
-        self._most = max_rows_per_group
+        self.max_rows_per_group = max_rows_per_group
         self._box: Box | None = None
         self._lattices: list[Any] = []
         self._workers: dict[str, int] = {}
@@ -150,28 +148,13 @@ class DaskEngine:
         self._short = False
         self._earlier: list[Any] = []
 
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self._n_features
-
-    @property
-    def n_parts(self) -> int:
-        """Number of partitions."""
-        return len(self._sources)
-
-    @property
-    def max_rows_per_group(self) -> int | None:
-        """Rows that one group can have, or None where every row stands for itself."""
-        return self._most
-
     def run(self, task: Task) -> Iterator[Partial | Picked]:
         """Yield what the task returns for every partition, as it comes."""
-        if isinstance(task, Fold) and not isinstance(task.scale, Box):
+        if isinstance(task, Fold) and not isinstance(task.encoder, Box):
             # A binning is laid on the rows once.
             yield from self._results(self._over(task))
             return
-        box = task.box if isinstance(task, Pick) else cast(Box, task.scale)
+        box = cast(Box, task.encoder)
         if box == self._box:
             left = self._batches if self._short else self._dealt()
             if self._short and isinstance(task, Fold):
@@ -189,7 +172,7 @@ class DaskEngine:
         self._forget_homes()
         make = delayed(lattice_of, pure=False)
         self._lattices = self._compute(
-            [make(box, self._most, s, self._owner) for s in self._sources]
+            [make(box, self.max_rows_per_group, s, self._owner) for s in self._sources]
         )
         self._box = box
 
@@ -309,10 +292,8 @@ def deal(homes: Sequence[str], sizes: Sequence[int], threads: int) -> list[list[
     return batches
 
 
-# Enough pieces that workers end at about the same time; none that is not worth passing on.
+# Enough pieces that workers end at about the same time.
 _PIECES_PER_THREAD = 8
-_LEAST_CELLS = 2**16
-_MOST_CELLS = 2**22
 
 
 def open_dask(
@@ -343,17 +324,9 @@ def open_dask(
     return _on(client, table, most)
 
 
-@contextmanager
+@FileOpener
 def open_dask_files(
-    paths: Paths | TableFile,
-    *,
-    columns: Iterable[Column] | int | None = None,
-    groups: Column | None = None,
-    max_rows_per_group: int = 1,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    header: Header = None,
-    sep: str | None = None,
+    layout: Layout, most: int, workers: int | None, scheduler: str | None
 ) -> Iterator[Rows]:
     """Open files for workers that read them themselves; what is started here ends with the block.
 
@@ -361,8 +334,6 @@ def open_dask_files(
     each processor if no number is given. Paths and columns are as for `open_file`; the workers
     must find the files under the same paths. Each piece of a file is put on the lattice once.
     """
-    layout = layout_of(paths, columns=columns, groups=groups, header=header, sep=sep)
-    most = check_whole(max_rows_per_group, "max_rows_per_group")
     with connected(workers, scheduler) as client:
         yield files_on(client, layout, most)
 
@@ -371,8 +342,7 @@ def files_on(client: Any, layout: Layout, most: int = 1) -> Rows:  # noqa: ANN40
     """Open files on the workers of a client."""
     width = len(layout.positions)
     threads = max(1, sum(client.nthreads().values()))
-    cells = layout.table.about_rows() * width // (_PIECES_PER_THREAD * threads)
-    pieces = pieces_of(layout, min(max(cells, _LEAST_CELLS), _MOST_CELLS))
+    pieces = pieces_of(layout, at_least=_PIECES_PER_THREAD * threads)
     if layout.owner is None:
         return PartedRows(DaskEngine(client, pieces, width))
     return _on(client, DaskTable(frame_of_pieces(pieces, width), width, OWNER), most)

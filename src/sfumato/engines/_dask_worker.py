@@ -16,13 +16,11 @@ from numpy.typing import NDArray
 
 from sfumato._base.types import Floats, Lattice
 from sfumato._lattice.box import Box
-from sfumato._lattice.kernels.dispatch import write_lattice
-from sfumato.engines._frames import Frame, source_of
 from sfumato.engines._labels import keys_of
+from sfumato.engines._memory import source_of
 from sfumato.engines._partitions import Piece
-from sfumato.engines._rows import Fold, Partial, Pick, Picked, counted
+from sfumato.engines._rows import Blocks, Fold, Frame, Partial, Picked, Task, counted
 
-Task = Fold | Pick
 Results = list[Partial | Picked]
 
 OWNER = "owner"
@@ -47,23 +45,16 @@ def lattice_of(
     """Put a partition on the lattice: the rows that count, a quarter of their size as float64."""
     blocks, labels = _opened(source, box.n_features, owner)
     if most is None:
-        found = [_snapped(box, block) for block in blocks]
-    else:
-        found = list(counted(box, most, blocks, labels, None))
-    if len(found) == 1:
-        return found[0]
-    return np.concatenate([np.empty((0, box.n_features), dtype=np.int16), *found])
-
-
-def _snapped(box: Box, block: NDArray[Any]) -> Lattice:
-    lattice = np.empty(block.shape, dtype=np.int16)
-    kept = write_lattice(box, block, lattice)
-    return lattice if kept.all() else lattice[kept]
+        whole, kept = Blocks(lambda: iter(blocks), box.n_features).encoded(box)
+        return whole if kept.all() else whole[kept]
+    return next(
+        counted(box, most, blocks, labels, None), np.empty((0, box.n_features), dtype=np.int16)
+    )
 
 
 def run_on(task: Task, parts: Sequence[int], lattices: Sequence[Lattice]) -> Results:
     """Run a task on partitions that are on the lattice already."""
-    if isinstance(task, Pick):
+    if not isinstance(task, Fold):
         return [task.on(n, _spans(rows)) for n, rows in zip(parts, lattices, strict=True)]
     whole = task.on(parts[0], chain.from_iterable(map(_spans, lattices)))
     return [Partial(tuple(parts), whole.state)]
@@ -89,7 +80,7 @@ def run_over(
     owner: str | None,
 ) -> Results:
     """Run a task on a partition as it is read."""
-    blocks, labels = _opened(source, task.scale.n_features, owner)
+    blocks, labels = _opened(source, task.encoder.n_features, owner)
     return [task.over(part, blocks, labels)]
 
 

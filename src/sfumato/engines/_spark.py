@@ -10,19 +10,19 @@ import weakref
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from numbers import Integral
 from threading import Event, Thread
 from typing import Any
 
 from pyspark import StorageLevel, inheritable_thread_target
 from pyspark.sql import SparkSession, functions, types
 
+from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
-from sfumato._lattice.kernels.dispatch import MAX_FEATURES
-from sfumato.engines._files import TableFile, layout_of
+from sfumato.engines._files import FileOpener
+from sfumato.engines._memory import check_width
 from sfumato.engines._partitions import PartedRows, PartitionsMissing, pieces_of
 from sfumato.engines._progress import Pass, latest
-from sfumato.engines._rows import Fold, Partial, Pick, Picked, RowEncoder, Rows
+from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Rows, Task
 from sfumato.engines._spark_worker import (
     LATTICE,
     MARK,
@@ -41,9 +41,7 @@ from sfumato.engines._spark_worker import (
     snapping,
 )
 from sfumato.engines._threads import allowed_threads
-from sfumato.engines.formats._csv import Header
-from sfumato.engines.formats._storage import Paths
-from sfumato.engines.formats._table import Column, Layout
+from sfumato.engines.formats._table import Layout
 
 # Seconds between two looks.
 _PAUSE = 0.2
@@ -114,37 +112,23 @@ class SparkEngine:
     ) -> None:
         self._frame = frame
         self._source = source
-        self._n_parts = n_parts
+        self.n_features = source.n_features
+        self.n_parts = n_parts
         self._fixed = fixed
-        self._most = max_rows_per_group
+        self.max_rows_per_group = max_rows_per_group
         self._keep = keep
         self._box: Box | None = None
         self._kept: list[Any] = []
         weakref.finalize(self, _forget, self._kept).atexit = False
 
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self._source.n_features
-
-    @property
-    def n_parts(self) -> int:
-        """Number of partitions."""
-        return self._n_parts
-
-    @property
-    def max_rows_per_group(self) -> int | None:
-        """Rows that one group can have, or None where every row stands for itself."""
-        return self._most
-
-    def run(self, task: Fold | Pick) -> Iterator[Partial | Picked]:
+    def run(self, task: Task) -> Iterator[Partial | Picked]:
         """Yield what the task returns for every partition, when all are done."""
-        lattice, stages = self._lattice(task.scale if isinstance(task, Fold) else task.box)
+        lattice, stages = self._lattice(task.encoder)
         sent = mapped(lattice, running(task, self.n_features), SENT)
         if isinstance(task, Fold):
             size = task.kernel.empty().size
-            if 8 * size * self._n_parts > _RECEIVED_BYTES:
-                places = min(self._n_parts, -(-size // NUMBERS))
+            if 8 * size * self.n_parts > _RECEIVED_BYTES:
+                places = min(self.n_parts, -(-size // NUMBERS))
                 sent = mapped(sent.repartitionById(places, sent.place % places), adding(), SENT)
                 stages += 1
         with followed(sent.sparkSession, stages):
@@ -156,19 +140,19 @@ class SparkEngine:
         self._box = None
         _let_go(self._kept)
 
-    def _lattice(self, scale: RowEncoder) -> tuple[Any, int]:
+    def _lattice(self, encoder: RowEncoder) -> tuple[Any, int]:
         """The rows on a scale, and in how many stages Spark asks something of them."""
-        if self._box is not None and scale == self._box:
+        if self._box is not None and encoder == self._box:
             return self._kept[0], 1
-        snap = snapping(self._source, scale, self._most, self._n_parts)
+        snap = snapping(self._source, encoder, self.max_rows_per_group, self.n_parts)
         lattice = mapped(self._frame, snap, LATTICE)
         if not self._fixed:
-            lattice = lattice.repartitionById(self._n_parts, "part")
+            lattice = lattice.repartitionById(self.n_parts, "part")
         # A binning is laid on the rows once.
-        if self._keep and isinstance(scale, Box):
+        if self._keep and isinstance(encoder, Box):
             self.close()
             self._kept.append(lattice.persist(StorageLevel.MEMORY_AND_DISK))
-            self._box = scale
+            self._box = encoder
         return lattice, 1 if self._fixed else 2
 
 
@@ -237,9 +221,8 @@ def session(workers: int | None = None, scheduler: str | None = None) -> Iterato
     """
     if workers is not None and scheduler is not None:
         raise ValueError("workers are started here, or there is a scheduler: not both")
-    whole = isinstance(workers, int) and not isinstance(workers, bool)
-    if workers is not None and (not whole or workers < 1):
-        raise ValueError(f"workers must be a whole number from 1 on, got {workers!r}")
+    if workers is not None:
+        check_whole(workers, "workers")
     if scheduler is not None and not scheduler.startswith(("spark://", "local")):
         raise ValueError(f"a Spark master has an address like spark://host:7077, got {scheduler!r}")
     active = SparkSession.getActiveSession()
@@ -270,8 +253,6 @@ def _started(master: str) -> Any:  # noqa: ANN401
 
 
 _PIECES_PER_CORE = 2
-_LEAST_CELLS = 2**16
-_MOST_CELLS = 2**22
 
 _NUMBERS = (types.NumericType, types.BooleanType)
 _LABELS = (
@@ -306,17 +287,9 @@ def open_spark(
     return PartedRows(_engine(table, width, max(1, parts), groups, max_rows_per_group, keep=keep))
 
 
-@contextmanager
+@FileOpener
 def open_spark_files(
-    paths: Paths | TableFile,
-    *,
-    columns: Iterable[Column] | int | None = None,
-    groups: Column | None = None,
-    max_rows_per_group: int = 1,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    header: Header = None,
-    sep: str | None = None,
+    layout: Layout, most: int, workers: int | None, scheduler: str | None
 ) -> Iterator[Rows]:
     """Open files for executors that read them themselves; what is started here ends with the block.
 
@@ -324,9 +297,8 @@ def open_spark_files(
     run at a time on this machine. A session that is active already is used, and stays. Paths and
     columns are as for `open_file`; the executors must find the files under the same paths.
     """
-    layout = layout_of(paths, columns=columns, groups=groups, header=header, sep=sep)
     with session(workers, scheduler) as spark:
-        engine = _files(spark, layout, max_rows_per_group)
+        engine = _files(spark, layout, most)
         try:
             yield PartedRows(engine)
         finally:
@@ -336,8 +308,7 @@ def open_spark_files(
 def _files(spark: Any, layout: Layout, most: int) -> SparkEngine:  # noqa: ANN401
     width = len(layout.positions)
     cores = spark.sparkContext.defaultParallelism
-    cells = layout.table.about_rows() * width // (_PIECES_PER_CORE * cores)
-    pieces = Pieces(tuple(pieces_of(layout, min(max(cells, _LEAST_CELLS), _MOST_CELLS))))
+    pieces = Pieces(tuple(pieces_of(layout, at_least=_PIECES_PER_CORE * cores)))
     n_parts = len(pieces.pieces)
     numbers = spark.range(0, n_parts, 1, n_parts)
     if layout.owner is None:
@@ -362,8 +333,7 @@ def _engine(
 ) -> SparkEngine:
     if groups is None:
         return SparkEngine(table, Columns(width), n_parts, keep=keep)
-    if not isinstance(most, Integral) or isinstance(most, bool) or most < 1:
-        raise ValueError(f"max_rows_per_group must be a whole number from 1 on, got {most!r}")
+    check_whole(most, "max_rows_per_group")
     gathered = table.repartition(n_parts, table.columns[-1])
     source = Columns(width, owned=True)
     return SparkEngine(gathered, source, n_parts, max_rows_per_group=most, keep=keep)
@@ -394,10 +364,7 @@ def _columns(frame: Any, groups: str | None) -> Any:  # noqa: ANN401
 def _check(fields: list[Any]) -> None:
     if not fields:
         raise ValueError("the data frame has no column to cluster; at least one is needed")
-    if len(fields) > MAX_FEATURES:
-        raise ValueError(
-            f"the data has {len(fields)} columns; at most {MAX_FEATURES} keep sums exact"
-        )
+    check_width(len(fields))
     wrong = [field for field in fields if not isinstance(field.dataType, _NUMBERS)]
     if wrong:
         listing = ", ".join(f"{f.name} ({f.dataType.simpleString()})" for f in wrong[:30])

@@ -16,7 +16,7 @@ from pyspark import TaskContext
 from sfumato._base.types import Floats, Ints, Lattice
 from sfumato.engines._labels import keys_of
 from sfumato.engines._partitions import Piece
-from sfumato.engines._rows import Fold, Partial, Pick, Picked, RowEncoder, counted
+from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Task, counted
 from sfumato.engines.formats._parquet import values_of
 
 Batches = Iterator[Any]
@@ -124,7 +124,7 @@ def _with_keys(features: list[Any], keys: list[Any]) -> Any:  # noqa: ANN401
     return pa.RecordBatch.from_arrays([*features, pa.array(map(str, keys), pa.string())], names)
 
 
-def snapping(source: Source, scale: RowEncoder, most: int | None, n_parts: int) -> OnBatches:
+def snapping(source: Source, encoder: RowEncoder, most: int | None, n_parts: int) -> OnBatches:
     """Put a partition on the lattice: the rows that count, many of them in one binary cell.
 
     All rows of a partition go to the same place, whatever their order: a partition that is made
@@ -134,7 +134,7 @@ def snapping(source: Source, scale: RowEncoder, most: int | None, n_parts: int) 
     def snap(batches: Batches) -> Batches:
         part = TaskContext.get().partitionId() % n_parts  # type: ignore[union-attr]
         blocks, labels = source.opened(batches)
-        for rows in counted(scale, most, blocks, labels, None):
+        for rows in counted(encoder, most, blocks, labels, None):
             step = max(1, _SPAN_CELLS // rows.shape[1])
             for start in range(0, len(rows), step):
                 yield _batch(LATTICE, [part], [rows[start : start + step].tobytes()])
@@ -142,7 +142,7 @@ def snapping(source: Source, scale: RowEncoder, most: int | None, n_parts: int) 
     return snap
 
 
-def running(task: Fold | Pick, n_features: int) -> OnBatches:
+def running(task: Task, n_features: int) -> OnBatches:
     """Run a task on a partition that is on the lattice."""
 
     def run(batches: Batches) -> Batches:
@@ -177,15 +177,15 @@ def cells_of(batches: Iterable[Any]) -> Iterator[tuple[list[int], int, Any]]:
             yield parts.as_py(), place.as_py(), data.as_buffer()
 
 
-def received(task: Fold | Pick, batches: Iterable[Any]) -> Iterator[Partial | Picked]:
+def received(task: Task, batches: Iterable[Any]) -> Iterator[Partial | Picked]:
     """Put together what partitions have sent; what is not complete is left out."""
     found: dict[tuple[int, ...], dict[int, Any]] = {}
     for where, place, cell in cells_of(batches):
         found.setdefault(tuple(where), {})[place] = cell
     for parts, cells in found.items():
         data = b"".join(cells[place] for place in sorted(cells))
-        if isinstance(task, Pick):
-            yield _picked(parts[0], data, task.box.n_features)
+        if not isinstance(task, Fold):
+            yield _picked(parts[0], data, task.encoder.n_features)
             continue
         empty = task.kernel.empty()
         if len(data) == empty.nbytes:

@@ -17,7 +17,8 @@ from sfumato._core.local.lattice import LocalLattice
 from sfumato._core.local.ndlaplace import LocalLaw
 from sfumato._core.local.randomizer import Randomizer
 from sfumato._lattice.box import Box
-from sfumato.engines._frames import Frame, source_of
+from sfumato.engines._memory import source_of
+from sfumato.engines._rows import Frame
 
 MissingPolicy = Literal["center", "keep"]
 
