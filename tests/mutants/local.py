@@ -109,10 +109,8 @@ MUTANTS = {
     ),
     "missing cells of a kept row are filled": Mutant(
         "cli/_rewrite.py",
-        """        missing="keep" if request.nan == "keep" else "center",
-""",
-        """        missing="center",
-""",
+        "missing=_missing(request)",
+        'missing="center"',
         f"{CLI}::test_missing_cells",
     ),
     "a table is read as a whole": Mutant(

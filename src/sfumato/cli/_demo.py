@@ -10,6 +10,7 @@ from rich.text import Text
 from sfumato._base.types import Floats
 from sfumato._lattice.box import Box
 from sfumato._private_kmeans import PrivateKMeans
+from sfumato.cli import _options as o
 from sfumato.cli._app import print_json
 from sfumato.cli._show import console, print_receipt, shown
 
@@ -60,14 +61,14 @@ With rows of your own, and bounds that you know without looking at them:
   sfumato fit data.csv -k 5 --epsilon 1 --header --bounds 0,100 -o model.json"""
 
 
-def run(*, as_json: bool) -> None:
+def run(request: o.Demo) -> None:
     """Invent people, fit, and show the result."""
     people = _people(np.random.default_rng(5))
     model = PrivateKMeans(
         n_clusters=len(_KINDS), epsilon=1.0, bounds=(_BOX.lower, _BOX.upper), random_state=0
     )
     model.fit(people)
-    if as_json:
+    if request.as_json:
         print_json(shown(model))
         return
     out = console()

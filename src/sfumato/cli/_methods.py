@@ -7,6 +7,7 @@ from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from sfumato.cli import _options as o
 from sfumato.cli._app import print_json
 from sfumato.cli._show import console
 from sfumato.methods import METHODS, NEEDS_DELTA, Method
@@ -54,7 +55,7 @@ def _kinds(method: type[Method]) -> dict[str, Any]:
         return {}
 
 
-def configured(name: str, texts: list[str]) -> str | Method:
+def configured(name: str, texts: list[str] | None) -> str | Method:
     """A method with what was set; without settings its name. Refuses what cannot be.
 
     Nothing has been read or charged yet.
@@ -160,10 +161,10 @@ def _typed(value: object) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
-def run(*, as_json: bool) -> None:
+def run(request: o.Methods) -> None:
     """List every method with its settings."""
     listed = [_listed(name) for name in METHODS]
-    if as_json:
+    if request.as_json:
         print_json({"methods": listed})
         return
     out = console()
