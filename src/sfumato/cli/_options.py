@@ -4,18 +4,18 @@ Nothing heavy is loaded here, so that help is instant.
 """
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
-Nan = Enum("Nan", {"CENTER": "center", "DROP": "drop"})
-ReportNan = Enum("ReportNan", {"CENTER": "center", "KEEP": "keep", "DROP": "drop"})
-Truncation = Enum("Truncation", {"CLAMP": "clamp", "RESAMPLE": "resample", "NONE": "none"})
-Units = Enum("Units", {"DATA": "data", "BOX": "box"})
-BadRow = Enum("BadRow", {"REFUSE": "refuse", "POLICY": "policy"})
-EngineName = Enum(
+Nan = StrEnum("Nan", {"CENTER": "center", "DROP": "drop"})
+ReportNan = StrEnum("ReportNan", {"CENTER": "center", "KEEP": "keep", "DROP": "drop"})
+Truncation = StrEnum("Truncation", {"CLAMP": "clamp", "RESAMPLE": "resample", "NONE": "none"})
+Units = StrEnum("Units", {"DATA": "data", "BOX": "box"})
+BadRow = StrEnum("BadRow", {"REFUSE": "refuse", "POLICY": "policy"})
+EngineName = StrEnum(
     "EngineName",
     {"AUTO": "auto", "LOCAL": "local", "DASK": "dask", "SPARK": "spark", "COMPSS": "compss"},
 )
