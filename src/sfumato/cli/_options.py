@@ -10,15 +10,12 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-Nan = StrEnum("Nan", {"CENTER": "center", "DROP": "drop"})
-ReportNan = StrEnum("ReportNan", {"CENTER": "center", "KEEP": "keep", "DROP": "drop"})
+Nan = StrEnum("Nan", ["CENTER", "DROP"])
+ReportNan = StrEnum("ReportNan", ["CENTER", "KEEP", "DROP"])
 Truncation = StrEnum("Truncation", {"CLAMP": "clamp", "RESAMPLE": "resample", "NONE": "none"})
 Units = StrEnum("Units", {"DATA": "data", "BOX": "box"})
-BadRow = StrEnum("BadRow", {"REFUSE": "refuse", "POLICY": "policy"})
-EngineName = StrEnum(
-    "EngineName",
-    {"AUTO": "auto", "LOCAL": "local", "DASK": "dask", "SPARK": "spark", "COMPSS": "compss"},
-)
+BadRow = StrEnum("BadRow", ["REFUSE", "POLICY"])
+EngineName = StrEnum("EngineName", ["AUTO", "LOCAL", "DASK", "SPARK", "COMPSS"])
 
 _FORMATS = ".csv, .tsv (both also .gz), .npy or .parquet."
 _BOUNDS = (

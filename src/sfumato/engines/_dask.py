@@ -1,4 +1,4 @@
-"""One pure task for some partitions at a time, wherever Dask's workers hold them."""
+"""Rows on Dask: one pure task for some partitions at a time, on the worker that holds them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sfumato.engines._dask_worker import (
     OWNER,
     DaskTable,
     Results,
-    can_be_made_again,
+    can_be_recomputed,
     floats_of,
     frame_of_pieces,
     lattice_of,
@@ -38,14 +38,14 @@ from sfumato.engines.formats._table import Layout
 _CRITICAL = 50
 
 _SETTINGS = {
-    # A worker that dies twice in a short time is started again nevertheless.
+    # A worker that dies twice in a short time is restarted all the same.
     "distributed.deploy.lost-worker-timeout": "1 day",
-    # Pages about the cluster would be open to every user of the machine.
+    # No dashboard: every user of the machine could open it.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
-    # A new connection for each query, with keys of its own, would take as long as the answer.
+    # A new encrypted connection for each query would take as long as the answer.
     "distributed.scheduler.reuse-broadcast-comm": True,
-    # What is measured for those pages takes a tenth of a processor, and a pass is short.
+    # Profiling and monitoring take a tenth of a processor.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1 s",
     "distributed.admin.system-monitor.interval": "5 s",
@@ -67,10 +67,10 @@ def current_client() -> Any:  # noqa: ANN401
 
 @contextmanager
 def connected(workers: int | None = None, scheduler: str | None = None) -> Iterator[Any]:
-    """Connect to the scheduler at an address, or start workers on this machine; end with both.
+    """Connect to the scheduler at an address, or start workers on this machine; close both.
 
-    A cluster of this machine has one process for each worker, of one thread each. What its
-    processes tell each other is encrypted, so that other users of the machine cannot ask them.
+    A cluster of this machine has one process of one thread for each worker. Its connections are
+    encrypted, so that other users of the machine cannot query the workers.
     """
     from distributed import Client, LocalCluster
 
@@ -87,7 +87,7 @@ def connected(workers: int | None = None, scheduler: str | None = None) -> Itera
             n_workers=count,
             threads_per_worker=1,
             processes=True,
-            # A row's value may stand in the report of an error.
+            # Reports of errors may contain values of rows.
             silence_logs=_CRITICAL,
             dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
@@ -99,19 +99,20 @@ def connected(workers: int | None = None, scheduler: str | None = None) -> Itera
         yield client
 
 
-# Passing a task to a worker costs milliseconds: small partitions are done together, but not so
-# many that a lost worker would cost much, or that nobody sees how far a pass has come.
+# Passing a task to a worker costs milliseconds: small partitions are done together, but few
+# enough that a lost worker costs little and progress is visible.
 _BATCH_BYTES = 2**26
 
-# Where a thread has no more than this to count, the scheduler's tasks would take a good part of it.
+# Passes with less than this per thread do without tasks of the scheduler: docs/decisions/0013.
 _SHORT_BYTES = 2**27
 
-# A task that goes to more workers than this is sent once and passed on from one to the other.
+# A task that goes to more workers than this is sent once and copied from worker to worker.
 _COPIES = 16
 
-# Seconds between results that are fetched together.
+# Results that come within so many seconds are fetched together.
 _CLOSELY = 0.02
 
+# Errors whose messages contain no values of rows.
 _HARMLESS = (OSError, ImportError, FileChanged)
 
 # Storage may fail for a moment.
@@ -119,10 +120,10 @@ _RETRIES = 2
 
 
 class DaskEngine:
-    """Partitions that Dask's workers put on the lattice once, keep, and make again when lost.
+    """Partitions that Dask's workers encode once, keep, and recompute when lost.
 
-    Each `source` says how its partition is made: a delayed value, or a piece of a file. With
-    `owner`, the column that says whose rows are whose, every group lies in one partition.
+    Each source says how its partition is computed: a delayed value, or a piece of a file. `owner`
+    is the column of the labels of groups; every group lies in one partition.
     """
 
     def __init__(
@@ -151,7 +152,7 @@ class DaskEngine:
     def run(self, task: Task) -> Iterator[Partial | Picked]:
         """Yield what the task returns for every partition, as it comes."""
         if isinstance(task, Fold) and not isinstance(task.encoder, Box):
-            # A binning is laid on the rows once.
+            # Encodings of histograms are not cached.
             yield from self._results(self._over(task))
             return
         box = cast(Box, task.encoder)
@@ -167,7 +168,7 @@ class DaskEngine:
         yield from self._results(self._on(task, [[part] for part in range(self.n_parts)]))
 
     def _keep(self, box: Box) -> None:
-        """Let the workers put the rows on the lattice, and keep it in place of an earlier one."""
+        """Let the workers encode the rows, and keep the result in place of an earlier one."""
         self._box = None
         self._forget_homes()
         make = delayed(lattice_of, pure=False)
@@ -190,15 +191,14 @@ class DaskEngine:
         futures: list[Any] = self._client.map(
             run_on, [given] * len(batches), batches, lattices, pure=False, retries=_RETRIES
         )
-        # Those of the pass before are let go now: just before, the new ones would wait in a queue
-        # behind that message.
+        # Release the futures of the last pass after submitting new ones, which do not wait then.
         self._earlier = futures if isinstance(task, Fold) else []
         return futures
 
     def _asked(self, task: Fold) -> tuple[list[Results], list[list[int]]]:
-        """Ask the workers that hold the rows, past the scheduler's tasks: for short passes.
+        """Run a short pass directly on the workers that hold the rows: docs/decisions/0013.
 
-        Returns what they found, and the batches of workers that are gone or hold other rows now.
+        Returns their results, and the batches of workers that are gone or hold other rows now.
         """
         asked: dict[str, list[tuple[list[int], list[Any]]]] = {}
         for batch in self._batches:
@@ -206,7 +206,7 @@ class DaskEngine:
             asked.setdefault(self._homes[batch[0]], []).append((batch, keys))
         answers: dict[str, Any] = {}
         with suppress(Exception):
-            # All that the scheduler knows: to look for one that is gone would take half a minute.
+            # All workers: to wait for a named one that is gone would take half a minute.
             answers = self._client.run(run_here, task, asked, on_error="return")
         silent = [home for home in asked if not isinstance(answers.get(home), list)]
         left = [batch for home in silent for batch, _ in asked.pop(home)]
@@ -218,7 +218,7 @@ class DaskEngine:
         self._workers, self._short = {}, False
 
     def _dealt(self) -> list[list[int]]:
-        """Put partitions together that one worker holds; again when a worker came or went."""
+        """Group the partitions that one worker holds; again when a worker came or went."""
         workers = self._client.nthreads()
         if workers != self._workers:
             holders = self._client.who_has(self._lattices)
@@ -244,7 +244,7 @@ class DaskEngine:
                 for results in self._gathered(ready):
                     yield from results
         except BaseException:
-            # Nobody waits for what still runs, and what could not be made is tried anew.
+            # What still runs is cancelled, and what could not be computed is tried again.
             self._box = None
             self._client.cancel(futures)
             raise
@@ -253,17 +253,15 @@ class DaskEngine:
         try:
             results: list[Results] = self._client.gather(ready)
         except Exception as error:
-            # What a worker says may hold values of rows; what is said of files does not.
             said = f" ({error})" if isinstance(error, _HARMLESS) else ""
             raise PartitionsMissing(
-                f"a Dask worker could not count its partitions: {type(error).__name__}{said}; "
-                "nothing is released, and what was charged stays charged"
+                f"a Dask worker could not count its partitions: {type(error).__name__}{said}"
             ) from None
         return results
 
 
 def _sizes(client: Any, keys: list[str]) -> dict[str, int]:  # noqa: ANN401
-    """Bytes of each; of none, if one was lost just now: tasks make it again, or say so."""
+    """The bytes of each key; empty if one was lost just now, which tasks will recompute."""
     sizes: dict[str, int] = {}
     with suppress(KeyError):
         sizes = client.nbytes(keys, summary=False)
@@ -271,7 +269,7 @@ def _sizes(client: Any, keys: list[str]) -> dict[str, int]:  # noqa: ANN401
 
 
 def _next(done: SimpleQueue[Any], waiting: int) -> list[Any]:
-    """Wait for one that is done, and for those that follow closely: they are fetched together."""
+    """Wait for one result, and for those that follow within a moment."""
     ready = [done.get()]
     with suppress(Empty):
         while len(ready) < waiting:
@@ -280,7 +278,10 @@ def _next(done: SimpleQueue[Any], waiting: int) -> list[Any]:
 
 
 def deal(homes: Sequence[str], sizes: Sequence[int], threads: int) -> list[list[int]]:
-    """Put the numbers of partitions together, of one home each, in batches of about equal size."""
+    """Group partitions in batches of about equal size, of one worker each.
+
+    homes, sizes: the worker that holds each partition, and its bytes.
+    """
     step = max(1, min(_BATCH_BYTES, sum(sizes) // threads))
     batches = []
     for home in dict.fromkeys(homes):
@@ -304,22 +305,21 @@ def open_dask(
 ) -> Rows:
     """Open a Dask array or data frame, where the current client's workers are.
 
-    The workers put each partition on the lattice at the first query and keep it there, a
-    quarter of its size as float64; what a lost worker held is made again. Data for which there is
-    no recipe, because it was sent out by `Client.scatter`, is refused. Without a client the rows
-    are read once, by Dask's scheduler in this process, and kept here.
-
-    `groups` is the name of a column of a frame, or holds one label for each row of an array.
+    data: (n, d), user's units. groups: the name of a column of a frame, or one label for each row
+    of an array. The workers encode each partition at the first query and keep it, a quarter of its
+    size as float64; what a lost worker held is recomputed. Data that cannot be recomputed, because
+    it was sent out by `Client.scatter`, is refused. Without a client the rows are read once, by
+    Dask's scheduler in this process, and kept here.
     """
     table, most = table_of(data, groups), check_whole(max_rows_per_group, "max_rows_per_group")
     client = client or current_client()
     if client is None:
         return _here(table, most)
-    if not can_be_made_again(client, data):
+    if not can_be_recomputed(client, data):
         raise ValueError(
             "this Dask collection holds data that was scattered from a client, or lost: if a "
-            "worker fails nobody can make it again; read it on the workers, from Parquet for "
-            "example, or let the recipe hold it (dask.array.from_array)"
+            "worker fails it cannot be recomputed; read it on the workers, from Parquet for "
+            "example, or put it into the graph (dask.array.from_array)"
         )
     return _on(client, table, most)
 
@@ -332,7 +332,7 @@ def open_dask_files(
 
     Without the address of a `scheduler`, `workers` processes are started on this machine, one for
     each processor if no number is given. Paths and columns are as for `open_file`; the workers
-    must find the files under the same paths. Each piece of a file is put on the lattice once.
+    must find the files under the same paths. Each piece of a file is encoded once.
     """
     with connected(workers, scheduler) as client:
         yield files_on(client, layout, most)

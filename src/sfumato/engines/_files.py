@@ -77,11 +77,8 @@ def open_file(
     if layout.owner is None:
         return ArrayRows(Blocks(whole.blocks, n_features))
     labels = numbered(whole.labels())
-    return ArrayRows(
-        Blocks(whole.blocks, n_features, len(labels)),
-        groups=labels,
-        max_rows_per_group=max_rows_per_group,
-    )
+    source = Blocks(whole.blocks, n_features, len(labels))
+    return ArrayRows(source, groups=labels, max_rows_per_group=max_rows_per_group)
 
 
 def in_memory_bytes() -> int:

@@ -16,16 +16,16 @@ ADVICE = "pass a 2-D table of numbers: a NumPy array or a pandas, polars or pyar
 LIBRARIES = frozenset({"pandas", "polars", "pyarrow"})
 
 
-Opened = tuple[tuple[int, ...], tuple[tuple[str, str], ...], Read]
+OpenedFrame = tuple[tuple[int, ...], tuple[tuple[str, str], ...], Read]
 """A shape, the kind (as NumPy abbreviates it) and the name of each column's type, and a reader."""
 
 
-def frame_of(data: Any, library: str) -> Opened:  # noqa: ANN401
+def opened(data: Any, library: str) -> OpenedFrame:  # noqa: ANN401
     """Open an object of one of the libraries; its shape and types are checked by the caller."""
     return {"pandas": _pandas, "polars": _polars, "pyarrow": _pyarrow}[library](data)
 
 
-def _pandas(data: Any) -> Opened:  # noqa: ANN401
+def _pandas(data: Any) -> OpenedFrame:  # noqa: ANN401
     dtypes = list(data.dtypes) if data.ndim == 2 else []
     plain = all(isinstance(dtype, np.dtype) for dtype in dtypes)
     missing = {} if plain else {"na_value": np.nan}
@@ -38,7 +38,7 @@ def _pandas(data: Any) -> Opened:  # noqa: ANN401
     return (data.shape, tuple((dtype.kind, str(dtype)) for dtype in dtypes), read)
 
 
-def _polars(data: Any) -> Opened:  # noqa: ANN401
+def _polars(data: Any) -> OpenedFrame:  # noqa: ANN401
     if not hasattr(data, "to_numpy"):
         raise TypeError(f"a polars {type(data).__name__} was passed; use .collect()")
     dtypes = data.dtypes if len(data.shape) == 2 else []
@@ -51,7 +51,7 @@ def _polars(data: Any) -> Opened:  # noqa: ANN401
     return (data.shape, _kinds(dtypes, numbers), read)
 
 
-def _pyarrow(data: Any) -> Opened:  # noqa: ANN401
+def _pyarrow(data: Any) -> OpenedFrame:  # noqa: ANN401
     import pyarrow as pa
 
     if isinstance(data, pa.RecordBatch):

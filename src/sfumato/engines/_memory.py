@@ -18,7 +18,7 @@ from sfumato._base.types import Ints, Lattice, Mask
 from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
 from sfumato._lattice.kernels.dispatch import MAX_FEATURES, write_lattice
-from sfumato.engines._frames import ADVICE, LIBRARIES, Opened, frame_of
+from sfumato.engines._frames import ADVICE, LIBRARIES, OpenedFrame, opened
 from sfumato.engines._groups import codes_of, few_of_each, labels_of
 from sfumato.engines._progress import Pass
 from sfumato.engines._rows import Blocks, Frame, Kernel, RowEncoder, split_rows
@@ -52,8 +52,9 @@ class ArrayRows:
         groups: Any = None,  # noqa: ANN401
         max_rows_per_group: int = 1,
     ) -> None:
-        self._source = source_of(source)
+        self._source = source if isinstance(source, Blocks) else frame_of(source)
         self.n_features = self._source.n_features
+        check_width(self.n_features)
         most = check_whole(max_rows_per_group, "max_rows_per_group")
         self.max_rows_per_group = None if groups is None else most
         self._groups = None if groups is None else labels_of(groups, self._source.n_rows)
@@ -135,21 +136,15 @@ def _spans(n_rows: int, n_features: int) -> deque[slice]:
     return deque(slice(a, b) for a, b in pairwise([*starts, n_rows]))
 
 
-def source_of(data: Any) -> Frame | Blocks:  # noqa: ANN401
+def frame_of(data: Any) -> Frame:  # noqa: ANN401
     """Open a table of any accepted type, of shape (n, d), or say what would be accepted."""
-    source = data if isinstance(data, Blocks) else _frame(data)
-    check_width(source.n_features)
-    return source
-
-
-def _frame(data: Any) -> Frame:  # noqa: ANN401
     if hasattr(data, "nnz"):
         raise TypeError(
             "a sparse matrix was passed, but dense data is required: cells that are not stored "
             "cannot be told from zeros; use .toarray()"
         )
     library = LIBRARIES & {base.__module__.partition(".")[0] for base in type(data).__mro__}
-    shape, kinds, read = frame_of(data, *library) if library else _array(data)
+    shape, kinds, read = opened(data, *library) if library else _array(data)
     for kind, name in kinds:
         if kind == "c":
             raise ValueError(f"Complex data not supported: got {name}; {ADVICE}")
@@ -162,10 +157,11 @@ def _frame(data: Any) -> Frame:  # noqa: ANN401
             "array.reshape(-1, 1) if your data has a single feature or array.reshape(1, -1) if it "
             "contains a single sample."
         )
+    check_width(shape[1])
     return Frame(*shape, read)
 
 
-def _array(data: Any) -> Opened:  # noqa: ANN401
+def _array(data: Any) -> OpenedFrame:  # noqa: ANN401
     try:
         array = np.asanyarray(data)
     except ValueError:

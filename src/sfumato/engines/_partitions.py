@@ -25,6 +25,9 @@ _HELD_BYTES = 2**26
 class PartitionsMissing(RuntimeError):  # noqa: N818
     """An engine has not counted every partition; nothing is released, and the charge stands."""
 
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{reason}; nothing is released, and what was charged stays charged")
+
 
 class PartitionSum:
     """Adds what partitions send back, each once. A second copy is dropped; none may be missing."""
@@ -75,26 +78,15 @@ class PartitionSum:
         """Refuse to go on if a partition is missing."""
         missing = self._n_parts - len(self._seen)
         if missing:
-            raise PartitionsMissing(
-                f"{missing} of {self._n_parts} partitions were not counted; nothing is released, "
-                "and what was charged stays charged"
-            )
+            raise PartitionsMissing(f"{missing} of {self._n_parts} partitions were not counted")
 
 
 class Engine(Protocol):
-    """Runs a task on every partition. The attributes are as in `Rows`."""
+    """Runs a task on every partition. The other attributes are as in `Rows`."""
 
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-
-    @property
-    def n_parts(self) -> int:
-        """Number of partitions."""
-
-    @property
-    def max_rows_per_group(self) -> int | None:
-        """Rows that one group can have, or None where every row is a unit of its own."""
+    n_features: int
+    n_parts: int
+    max_rows_per_group: int | None
 
     def run(self, task: Task) -> Iterator[Partial | Picked]:
         """Yield what the task returns for every partition, in any order, also more than once."""

@@ -17,7 +17,7 @@ from sfumato._core.local.lattice import LocalLattice
 from sfumato._core.local.ndlaplace import LocalLaw
 from sfumato._core.local.randomizer import Randomizer
 from sfumato._lattice.box import Box
-from sfumato.engines._memory import source_of
+from sfumato.engines._memory import frame_of
 from sfumato.engines._rows import Frame
 
 MissingPolicy = Literal["center", "keep"]
@@ -117,9 +117,7 @@ class LocalTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 def _rows_of(X: Any) -> Frame:  # noqa: ANN401
     """Open rows that the caller brings; refused by type and shape, never by a value."""
-    source = source_of(X)
-    if not isinstance(source, Frame):
-        raise TypeError("rows are perturbed where they are: pass an array or a data frame")
+    source = frame_of(X)
     if source.n_rows == 0:
         raise ValueError(
             f"Found array with 0 sample(s) (shape=(0, {source.n_features})) while a minimum of 1 "

@@ -13,7 +13,6 @@ import csv
 import math
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -36,7 +35,7 @@ from sfumato.engines.formats._records import (
     spans_of,
 )
 from sfumato.engines.formats._storage import StoredFile
-from sfumato.engines.formats._table import Block, Bools
+from sfumato.engines.formats._table import Block, Bools, OneFile
 
 Header = bool | Literal["guess"] | None
 """Whether the first record names the columns; None is not declared."""
@@ -70,10 +69,11 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Delimited:
-    """A text table: its separator and columns are known. A piece of it has the bytes of `span`.
+class Delimited(OneFile):
+    """A text table: its separator and columns are known. See `Table`.
 
-    `line` is that of the first byte; `at_least` says that records may have more fields.
+    A piece of it has the bytes of `span`; `line` is that of the first byte. With `at_least`,
+    records may have more fields.
     """
 
     file: StoredFile
@@ -95,16 +95,6 @@ class Delimited:
         checked(file, table.delimiter)
         return table
 
-    @cached_property
-    def usual(self) -> tuple[int, ...]:
-        """All columns."""
-        return tuple(range(len(self.names)))
-
-    @property
-    def files(self) -> tuple[StoredFile, ...]:
-        """The file."""
-        return (self.file,)
-
     def about_rows(self) -> int:
         """Guess from the size of the file: eight characters in a cell, or two once compressed."""
         per_cell = 2 if is_zipped(self.file) else 8
@@ -115,14 +105,7 @@ class Delimited:
         spans = spans_of(self.file, self.delimiter, self.span[0], rows * 8 * len(self.names))
         return [replace(self, span=span) for span in spans]
 
-    def check(self, positions: Sequence[int]) -> None:
-        """Text declares no types: nothing to refuse."""
-
-    def check_owner(self, position: int) -> None:
-        """Any text can say whose rows are whose."""
-
     def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
-        """Read these columns, in this order, from the first row to the last."""
         for first, text in self._chunks():
             records, lines = records_in(text, first)
             values = None if QUOTE in text else self._fast(records, positions)
@@ -132,7 +115,6 @@ class Delimited:
                 yield self._careful(records, lines, positions)
 
     def cells(self, position: int) -> Iterator[list[str]]:
-        """Read one column as text."""
         for first, text in self._chunks():
             records = [r for r in records_in(text, first)[0] if not self._blank(r)]
             rows = _split(records, self.delimiter)
