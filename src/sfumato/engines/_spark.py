@@ -32,9 +32,9 @@ from sfumato.engines._spark_worker import (
     OnBatches,
     Pieces,
     Source,
-    adding,
+    add,
     keying,
-    marking,
+    mark,
     reading,
     received,
     running,
@@ -43,15 +43,15 @@ from sfumato.engines._spark_worker import (
 from sfumato.engines._threads import allowed_threads
 from sfumato.engines.formats._table import Layout
 
-# Seconds between two looks.
+# Seconds between two queries of Spark's progress.
 _PAUSE = 0.2
 
 
 @contextmanager
 def followed(session: Any, stages: int) -> Iterator[None]:  # noqa: ANN401
-    """Move the bar of the pass that has begun with the tasks of Spark's next stages, so many.
+    """Report the tasks of Spark's next stages, so many, as progress of the pass that has begun.
 
-    Nobody watches: nothing is done. Spark Connect does not tell.
+    Does nothing if the pass is not watched. Spark Connect does not report tasks.
     """
     watched = latest()
     if watched is None:
@@ -68,7 +68,7 @@ def followed(session: Any, stages: int) -> Iterator[None]:  # noqa: ANN401
 
 
 def _follow(session: Any, stages: int, watched: Pass, ready: Event, over: Event) -> None:  # noqa: ANN401
-    # No bar is worth an error: the session may end meanwhile.
+    # Progress must not raise: the session may end meanwhile.
     with suppress(Exception):
         try:
             tracker = session.sparkContext.statusTracker()
@@ -86,18 +86,19 @@ def _done(stages: Iterable[Any]) -> float:
     return float(sum(stage.numCompletedTasks / stage.numTasks for stage in known))
 
 
+# Errors whose messages contain no values of rows.
 _SYSTEM = ("FileNotFoundError", "PermissionError", "ImportError", "ModuleNotFoundError")
 
-# What the driver receives in one pass. States that are larger together are added up on the way.
+# The most bytes that the driver receives in one pass. Larger states are added up by executors.
 _RECEIVED_BYTES = 2**24
 
 
 class SparkEngine:
-    """Partitions that Spark puts on the lattice once, keeps, and makes again when lost.
+    """Partitions that Spark encodes once, keeps, and recomputes when lost.
 
-    Spark may cut a frame differently each time it is read, for example when an executor has come
-    or gone. So the lattice is dealt out to `n_parts` partitions, a number that is fixed here;
-    unless `fixed` says that the frame has exactly those whenever it is read.
+    Spark may partition a frame differently each time it is read, for example when an executor has
+    come or gone. So encoded rows are repartitioned to `n_parts` partitions, a number that is fixed
+    here, unless `fixed` says that the frame has exactly those whenever it is read.
     """
 
     def __init__(
@@ -129,26 +130,26 @@ class SparkEngine:
             size = task.kernel.empty().size
             if 8 * size * self.n_parts > _RECEIVED_BYTES:
                 places = min(self.n_parts, -(-size // NUMBERS))
-                sent = mapped(sent.repartitionById(places, sent.place % places), adding(), SENT)
+                sent = mapped(sent.repartitionById(places, sent.place % places), add, SENT)
                 stages += 1
         with followed(sent.sparkSession, stages):
             table = collected(sent)
         return received(task, table.to_batches())
 
     def close(self) -> None:
-        """Let go of the lattice that the executors keep."""
+        """Unpersist the encoded rows that the executors keep."""
         self._box = None
-        _let_go(self._kept)
+        _unpersist(self._kept)
 
     def _lattice(self, encoder: RowEncoder) -> tuple[Any, int]:
-        """The rows on a scale, and in how many stages Spark asks something of them."""
+        """The encoded rows, and in how many stages Spark computes a task on them."""
         if self._box is not None and encoder == self._box:
             return self._kept[0], 1
         snap = snapping(self._source, encoder, self.max_rows_per_group, self.n_parts)
         lattice = mapped(self._frame, snap, LATTICE)
         if not self._fixed:
             lattice = lattice.repartitionById(self.n_parts, "part")
-        # A binning is laid on the rows once.
+        # Encodings of histograms are not cached.
         if self._keep and isinstance(encoder, Box):
             self.close()
             self._kept.append(lattice.persist(StorageLevel.MEMORY_AND_DISK))
@@ -159,28 +160,25 @@ class SparkEngine:
 def mapped(frame: Any, work: OnBatches, schema: str) -> Any:  # noqa: ANN401
     """Let Spark call `work` on the batches of every partition."""
     with warnings.catch_warnings():
-        # Spark speaks of pandas here, which Arrow batches do without.
+        # Arrow batches do not need pandas.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
         return frame.mapInArrow(work, schema)
 
 
 def collected(frame: Any) -> Any:  # noqa: ANN401
-    """Bring a small table here."""
+    """Collect a small table on the driver."""
     collect = inheritable_thread_target(frame.sparkSession)(frame.toArrow)
     try:
-        # In a thread of its own: at an interrupt Spark cancels its jobs from the main thread, which
-        # must not be talking to Spark meanwhile.
+        # In a thread of its own: at an interrupt Spark cancels its jobs from the main thread, whose
+        # connection to Spark must be free.
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(collect).result()
     except Exception as error:
-        raise PartitionsMissing(
-            f"Spark could not count all partitions: {_reason(error)}; nothing is released, and "
-            "what was charged stays charged"
-        ) from None
+        raise PartitionsMissing(f"Spark could not count all partitions: {_reason(error)}") from None
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong. What a worker says may hold values of rows, unless the system said it."""
+    """What went wrong. Messages of workers may contain values of rows: only some are shown."""
     said = re.findall(r"^(?:[\w.]+\.)?(\w+Error)(: .*)?$", str(error), re.MULTILINE)
     if not said:
         return type(error).__name__
@@ -189,22 +187,20 @@ def _reason(error: Exception) -> str:
 
 
 def _forget(kept: list[Any]) -> None:
-    """Let go of what nobody can ask about any more."""
-    # In a thread of its own: the garbage collector may call while this one is talking to Spark.
+    """Unpersist the rows of an engine that has been garbage collected."""
+    # In a thread of its own: the connection of this one to Spark may be in use.
     if kept:
-        Thread(target=_let_go, args=(kept,), daemon=True).start()
+        Thread(target=_unpersist, args=(kept,), daemon=True).start()
 
 
-def _let_go(kept: list[Any]) -> None:
+def _unpersist(kept: list[Any]) -> None:
     while kept:
-        try:
+        # The session may have ended.
+        with suppress(Exception):
             kept.pop().unpersist()
-        # The session may have ended, and what it kept with it.
-        except Exception:
-            continue
 
 
-# A row's value may stand in the report of an error; nobody opens the page.
+# No logs: reports of errors may contain values of rows. No dashboard.
 _QUIET = {
     "spark.log.level": "OFF",
     "spark.ui.enabled": "false",
@@ -217,7 +213,7 @@ _HERE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.
 def session(workers: int | None = None, scheduler: str | None = None) -> Iterator[Any]:
     """Use the active session, or start one on a master or on this machine and end it.
 
-    Executors run the Python that PYSPARK_PYTHON names; without it, one at the path of this one.
+    Executors run the Python that PYSPARK_PYTHON names; by default one at the path of this one.
     """
     if workers is not None and scheduler is not None:
         raise ValueError("workers are started here, or there is a scheduler: not both")
@@ -271,17 +267,18 @@ def open_spark(
     *,
     keep: bool = True,
 ) -> Rows:
-    """Open a Spark data frame of numbers; `groups` names the column that says whose rows are whose.
+    """Open a Spark data frame of numbers; `groups` names the column of the labels of groups.
 
-    Executors put each partition on the lattice at the first query and, with `keep`, hold it in
-    their storage, a quarter of its size as doubles; what a lost one held is made again. Without
-    `keep` the frame is read again in every pass. The frame must give the same rows whenever it is
-    read: one made with `rand()`, a sample, `uuid()` or a `limit` without an order need not, and a
-    row that moves when lost partitions are made again could count twice. Write such a frame out.
+    frame: (n, d), user's units. Executors encode each partition at the first query and, with
+    `keep`, hold it in their storage, a quarter of its size as doubles; what a lost one held is
+    recomputed. Without `keep` the frame is read again in every pass. The frame must give the same
+    rows whenever it is read: one made with `rand()`, a sample, `uuid()` or a `limit` without an
+    order need not, and a row that moves when lost partitions are recomputed could count twice.
+    Write such a frame out.
     """
     table = _columns(frame, groups)
     width = len(table.columns) - (groups is not None)
-    parts = collected(mapped(table.select(functions.lit(0)), marking(), MARK)).num_rows
+    parts = collected(mapped(table.select(functions.lit(0)), mark, MARK)).num_rows
     if groups is not None:
         table = mapped(table, keying(width), _keyed(width))
     return PartedRows(_engine(table, width, max(1, parts), groups, max_rows_per_group, keep=keep))
@@ -318,7 +315,7 @@ def _files(spark: Any, layout: Layout, most: int) -> SparkEngine:  # noqa: ANN40
 
 
 def _keyed(width: int) -> str:
-    """The schema of features with the keys of their labels behind them."""
+    """The schema of features, followed by the keys of the labels of groups."""
     return ", ".join([*(f"c{i} double" for i in range(width)), f"c{width} string"])
 
 
@@ -340,7 +337,7 @@ def _engine(
 
 
 def _columns(frame: Any, groups: str | None) -> Any:  # noqa: ANN401
-    """The features as doubles and the owner behind them, checked by the schema alone."""
+    """The features as doubles, then the labels of groups, checked by the schema alone."""
     if not hasattr(frame, "mapInArrow"):
         raise TypeError(f"a Spark {type(frame).__name__} was passed; pass a DataFrame")
     if frame.isStreaming:
@@ -374,4 +371,4 @@ def _check(fields: list[Any]) -> None:
 def _check_label(field: Any) -> None:  # noqa: ANN401
     if not isinstance(field.dataType, _LABELS):
         kind = field.dataType.simpleString()
-        raise TypeError(f"column {field.name} ({kind}) cannot say whose rows are whose")
+        raise TypeError(f"column {field.name} ({kind}) cannot hold labels of groups")

@@ -1,6 +1,6 @@
-"""What Spark's workers run. It travels with queries, and knows neither noise nor budget.
+"""What Spark's workers run. It is sent to them with queries; it knows neither noise nor budget.
 
-Only what a task returns counts: no accumulator, no file. Everything travels as Arrow batches.
+Only what a task returns counts: no accumulator, no file. All data are sent as Arrow batches.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LATTICE = "part int, rows binary"
 SENT = "parts array<int>, place int, data binary"
 
 NUMBERS = 2**17
-"""How many numbers of a state travel together."""
+"""How many numbers of a state are sent together."""
 
 # Cells that a kernel sees at a time, so that its buffers stay small.
 _SPAN_CELLS = 2**18
@@ -42,18 +42,17 @@ class Source(Protocol):
         """Number of columns."""
 
     def opened(self, batches: Batches) -> tuple[Iterable[Floats], list[Any] | None]:
-        """Blocks of rows, and whose they are: a list that is complete when all blocks are read."""
+        """Blocks of shape (n, d), and labels of groups, complete when all blocks are read."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Batches hold the features, and behind them, if `owned`, whose rows are whose."""
+    """Batches hold the features and, if `owned`, the labels of groups as the last column."""
 
     n_features: int
     owned: bool = False
 
     def opened(self, batches: Batches) -> tuple[Iterable[Floats], list[Any] | None]:
-        """Read batches as they come."""
         labels: list[Any] = []
 
         def blocks() -> Iterator[Floats]:
@@ -73,11 +72,9 @@ class Pieces:
 
     @property
     def n_features(self) -> int:
-        """Number of columns."""
         return len(self.pieces[0].positions)
 
     def opened(self, batches: Batches) -> tuple[Iterable[Floats], list[Any] | None]:
-        """Read the pieces one after the other."""
         return (block for piece in self.of(batches) for block in piece.blocks()), None
 
     def of(self, batches: Batches) -> Iterator[Piece]:
@@ -85,19 +82,15 @@ class Pieces:
         return (self.pieces[i] for batch in batches for i in batch.column(0).to_pylist())
 
 
-def marking() -> OnBatches:
-    """Say that a partition is there."""
-
-    def mark(batches: Batches) -> Batches:
-        for _ in batches:
-            pass
-        yield _batch(MARK, [TaskContext.get().partitionId()])  # type: ignore[union-attr]
-
-    return mark
+def mark(batches: Batches) -> Batches:
+    """Report that a partition exists."""
+    for _ in batches:
+        pass
+    yield _batch(MARK, [TaskContext.get().partitionId()])  # type: ignore[union-attr]
 
 
 def reading(pieces: Pieces) -> OnBatches:
-    """Read pieces of files as columns, with whose rows are whose in the last one."""
+    """Read pieces of files as columns, with the keys of the labels of groups in the last one."""
 
     def read(batches: Batches) -> Batches:
         for piece in pieces.of(batches):
@@ -109,7 +102,7 @@ def reading(pieces: Pieces) -> OnBatches:
 
 
 def keying(width: int) -> OnBatches:
-    """Put keys in place of the labels that stand behind the features."""
+    """Replace the labels in the last column by their keys."""
 
     def key(batches: Batches) -> Batches:
         for batch in batches:
@@ -125,10 +118,10 @@ def _with_keys(features: list[Any], keys: list[Any]) -> Any:  # noqa: ANN401
 
 
 def snapping(source: Source, encoder: RowEncoder, most: int | None, n_parts: int) -> OnBatches:
-    """Put a partition on the lattice: the rows that count, many of them in one binary cell.
+    """Encode a partition: the rows that count, many of them in one binary cell.
 
-    All rows of a partition go to the same place, whatever their order: a partition that is made
-    again after a failure, with its rows in another order, is counted once all the same.
+    All rows of a partition go to the same place, whatever their order: a partition that is
+    recomputed after a failure, with its rows in another order, is counted once all the same.
     """
 
     def snap(batches: Batches) -> Batches:
@@ -143,7 +136,7 @@ def snapping(source: Source, encoder: RowEncoder, most: int | None, n_parts: int
 
 
 def running(task: Task, n_features: int) -> OnBatches:
-    """Run a task on a partition that is on the lattice."""
+    """Run a task on a partition of encoded rows."""
 
     def run(batches: Batches) -> Batches:
         part = TaskContext.get().partitionId()  # type: ignore[union-attr]
@@ -152,33 +145,29 @@ def running(task: Task, n_features: int) -> OnBatches:
     return run
 
 
-def adding() -> OnBatches:
+def add(batches: Batches) -> Batches:
     """Add the same numbers of all partitions, and note which partitions they were."""
-
-    def add(batches: Batches) -> Batches:
-        sums: dict[int, tuple[list[int], Ints]] = {}
-        for parts, place, data in cells_of(batches):
-            numbers = np.frombuffer(data, dtype=np.int64)
-            known, total = sums.setdefault(place, ([], np.zeros(len(numbers), dtype=np.int64)))
-            if set(known) & set(parts):
-                raise RuntimeError("a partition would be counted twice")
-            known += parts
-            total += numbers
-        for place, (known, total) in sums.items():
-            yield _batch(SENT, [sorted(known)], [place], [total.tobytes()])
-
-    return add
+    sums: dict[int, tuple[list[int], Ints]] = {}
+    for parts, place, data in cells_of(batches):
+        numbers = np.frombuffer(data, dtype=np.int64)
+        known, total = sums.setdefault(place, ([], np.zeros(len(numbers), dtype=np.int64)))
+        if set(known) & set(parts):
+            raise RuntimeError("a partition would be counted twice")
+        known += parts
+        total += numbers
+    for place, (known, total) in sums.items():
+        yield _batch(SENT, [sorted(known)], [place], [total.tobytes()])
 
 
 def cells_of(batches: Iterable[Any]) -> Iterator[tuple[list[int], int, Any]]:
-    """What was sent: of which partitions, at which place of their numbers, and the numbers."""
+    """What was sent: the partitions, the place of the numbers in their sum, and the numbers."""
     for batch in batches:
         for parts, place, data in zip(*batch.columns, strict=True):
             yield parts.as_py(), place.as_py(), data.as_buffer()
 
 
 def received(task: Task, batches: Iterable[Any]) -> Iterator[Partial | Picked]:
-    """Put together what partitions have sent; what is not complete is left out."""
+    """Join what partitions have sent; what is not complete is left out."""
     found: dict[tuple[int, ...], dict[int, Any]] = {}
     for where, place, cell in cells_of(batches):
         found.setdefault(tuple(where), {})[place] = cell
@@ -193,7 +182,7 @@ def received(task: Task, batches: Iterable[Any]) -> Iterator[Partial | Picked]:
 
 
 def floats_of(batch: Any, width: int) -> Floats:  # noqa: ANN401
-    """The numbers of a batch of doubles; NaN where a value is missing."""
+    """The numbers of a batch of doubles, of shape (n, width); NaN where a value is missing."""
     block = np.empty((batch.num_rows, width))
     for column in range(width):
         block[:, column] = batch.column(column).to_numpy(zero_copy_only=False)
