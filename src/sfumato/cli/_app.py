@@ -86,7 +86,7 @@ def print_json(value: dict[str, Any]) -> None:
 
 @contextmanager
 def progress(doing: str) -> Iterator[Callable[[int], None]]:
-    """Show on a terminal that something is under way, and how many rows it has seen."""
+    """Show on a terminal what is being done, and how many rows have been read."""
     if not sys.stderr.isatty():
         yield lambda rows: None
         return
@@ -99,7 +99,7 @@ def progress(doing: str) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def passes(doing: str) -> Iterator[None]:
-    """Show on a terminal how far each pass over the rows has come."""
+    """Show on a terminal the progress of each pass over the rows."""
     if not sys.stderr.isatty():
         yield
         return

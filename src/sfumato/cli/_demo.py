@@ -19,12 +19,12 @@ _SHADES = " ·░▒▓█"
 
 
 def picture(points: Floats, centers: Floats, box: Box) -> Text:
-    """Draw two-dimensional points as smoke and each centre as its number."""
+    """Draw points, of shape (n, 2), as shades, and each of the centres, (k, 2), as its number."""
     lower, upper = np.array(box.lower), np.array(box.upper)
     counts, _, _ = np.histogram2d(
         points[:, 0], points[:, 1], (WIDTH, HEIGHT), list(zip(lower, upper, strict=True))
     )
-    # Square roots: the thin edges of a cloud stay visible beside its core.
+    # Square roots: the thin edges of a cloud stay visible.
     depth = np.sqrt(counts / max(counts.max(), 1.0)) * (len(_SHADES) - 1)
     cells = np.array(list(_SHADES))[np.ceil(depth).astype(int)]
     places = np.clip(
@@ -74,8 +74,10 @@ def run(request: o.Demo) -> None:
     out = console()
     out.print(f"{len(people):,} invented people, by {_NAMES[0]} (across) and {_NAMES[1]} (up):\n")
     out.print(picture(people, model.cluster_centers_, _BOX))
-    out.print("\nThe smoke is the people. The digits are the private centres, and all that is")
-    out.print("released of them. Beside each, what only their inventor may know:")
+    out.print("\nThe shades are the people. The digits are the private centres, and all that is")
+    out.print(
+        "released. Next to each, the exact numbers, which are known for invented people only:"
+    )
     out.print(_comparison(model, people))
     print_receipt(out, model.receipt_)
     out.print(_MEANING)
@@ -87,7 +89,7 @@ def _people(rng: np.random.Generator) -> Floats:
 
 
 def _comparison(model: PrivateKMeans, people: Floats) -> Table:
-    """The private centres beside the exact ones, which only invented people may show."""
+    """The private centres next to exact averages. people: (n, 2)."""
     labels = model.predict(people)
     table = Table(box=SIMPLE)
     for title in ("", "sleep", "coffee", "noisy size", "exact average", "exact size"):
@@ -96,7 +98,7 @@ def _comparison(model: PrivateKMeans, people: Floats) -> Table:
         zip(model.cluster_centers_, model.cluster_sizes_, strict=True)
     ):
         mine = people[labels == i]
-        exact = ", ".join(f"{x:.2f}" for x in mine.mean(axis=0)) if len(mine) else "nobody"
+        exact = ", ".join(f"{x:.2f}" for x in mine.mean(axis=0)) if len(mine) else "no rows"
         table.add_row(
             str(i), *(f"{x:.2f}" for x in center), f"{size:,.0f}", exact, f"{len(mine):,}"
         )

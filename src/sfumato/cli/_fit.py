@@ -102,7 +102,7 @@ def _bounds(request: o.Fit, layout: Layout) -> str | tuple[tuple[float, ...], ..
     if PRIVATE in (request.bounds or []):
         if request.bounds != [PRIVATE] or request.bounds_file is not None:
             raise ValueError(
-                "--bounds private estimates the bounds of all columns and stands alone"
+                "--bounds private estimates the bounds of all columns: give no other bounds"
             )
         return PRIVATE
     box = needed_box(
@@ -157,7 +157,7 @@ def _layout(model: PrivateKMeans, request: o.Predict) -> Layout:
         if absent:
             raise ValueError(
                 f"{data} lacks columns that the model was fitted on: {', '.join(absent)}. Name "
-                "the columns that stand for the model's, in their order, with --columns"
+                "the columns to use as the model's, in their order, with --columns"
             )
         return layout_of(file, columns=names.tolist())
     if len(layout.positions) != model.n_features_in_:

@@ -68,6 +68,6 @@ def refusal(data: str, report: FileReport) -> str:
         found.append("rows with too few or too many fields")
     return (
         f"{data} has {' and '.join(found)}, the first at {report.places[0]}. Nothing was spent. "
-        f"See sfumato check {data}; mend the file, choose --columns, or pass --on-bad-row policy "
-        "to treat such cells as missing"
+        f"See sfumato check {data}; correct the file, choose --columns, or pass --on-bad-row "
+        "policy to treat such cells as missing"
     )

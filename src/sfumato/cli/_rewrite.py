@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol, cast
+from typing import IO, Any, Literal, cast
 
 import numpy as np
 
@@ -37,16 +37,6 @@ Change = Callable[[Floats], Floats]
 """Perturbs a block of numbers, of shape (n, d), in the user's units; the shape stays."""
 
 
-class TableOut(Protocol):
-    """A table that is written block by block."""
-
-    def write(self, columns: Sequence[Any]) -> None:
-        """Write some rows, given column by column."""
-
-    def close(self) -> None:
-        """Write the end of the file."""
-
-
 class TextOut:
     """A text table that is written block by block."""
 
@@ -54,7 +44,7 @@ class TextOut:
         self, path: Path, names: Sequence[str] | None, delimiter: str, *, zipped: bool
     ) -> None:
         raw: IO[bytes] = path.open("wb")
-        # Without its name and time inside, a zipped table does not say where and when it was made.
+        # A zipped table contains no file name and no time.
         packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if zipped else raw
         self._closing = (packed, raw)
         self._file = io.TextIOWrapper(
@@ -110,8 +100,8 @@ def copy_table(
         for values, kept in _blocks(layout, to_parquet=name.lower().endswith(".parquet")):
             chosen = np.isfinite(values).all(axis=1) if drop else np.ones(len(values), np.bool_)
             changed = dict(zip(layout.positions, change(values[chosen]).T, strict=True))
-            beside = {i: _few(part, chosen) for i, part in zip(layout.kept, kept, strict=True)}
-            out.write([changed[i] if i in changed else beside[i] for i in order])
+            others = {i: _few(part, chosen) for i, part in zip(layout.kept, kept, strict=True)}
+            out.write([changed[i] if i in changed else others[i] for i in order])
             rows, left_out = rows + int(chosen.sum()), left_out + int((~chosen).sum())
             on_rows(rows + left_out)
     return Copied(rows, left_out)
@@ -140,7 +130,7 @@ def _texts(cells: Iterator[list[Any]], to_parquet: bool) -> Iterator[list[str]]:
         yield list(map(readable, texts)) if to_parquet else texts
 
 
-def _out(layout: Layout, place: Path, name: str, order: list[int]) -> TableOut:
+def _out(layout: Layout, place: Path, name: str, order: list[int]) -> TextOut | ParquetOut:
     table = layout.table
     names = [table.names[i] for i in order]
     if name.endswith(".parquet"):

@@ -1,4 +1,4 @@
-"""Files as rows: CSV and its relatives, NumPy arrays, Parquet. The format goes by the name."""
+"""Files as rows: text tables, NumPy arrays, Parquet. The ending of the name gives the format."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _width(columns: object, others: Sequence[Column], width: int | None) -> int 
         return columns
     if isinstance(columns, list):
         asked = [str(column) for column in (*columns, *others)]
-        # What is no position is refused later, in its own words.
+        # What is no position is refused later.
         return max((int(c) for c in asked if c.isdecimal()), default=0) + 1
     return None if width is None else width + len(set(map(str, others)))
 

@@ -1,4 +1,4 @@
-"""At most m rows of each group, chosen by a keyed hash of the group's own rows."""
+"""Groups: the labels of rows as numbers, and at most m rows of each group by a keyed hash."""
 
 from __future__ import annotations
 

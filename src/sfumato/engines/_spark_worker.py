@@ -78,7 +78,7 @@ class Pieces:
         return (block for piece in self.of(batches) for block in piece.blocks()), None
 
     def of(self, batches: Batches) -> Iterator[Piece]:
-        """The pieces whose numbers are there."""
+        """The pieces whose numbers are in the batches."""
         return (self.pieces[i] for batch in batches for i in batch.column(0).to_pylist())
 
 

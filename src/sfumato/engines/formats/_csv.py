@@ -1,10 +1,10 @@
 """Text tables (.csv, .tsv, plain or gzipped), read in blocks. A record is a row.
 
-Where records end, and what quotes mean, says `records`; a file in which that is not clear is
+`_records` defines where records end and what quotes mean; a file in which that is ambiguous is
 refused when it is opened. After that no row can make reading fail: a record with too few fields has
 missing cells at its end, fields beyond the last column are ignored, blank lines are no records, and
-bytes that are not UTF-8 make their cell text. What becomes of a row looks at that row alone,
-whatever path its block takes. Nothing about the table is guessed from a row: see `Declared`.
+bytes that are not UTF-8 make their cell text. The values of a row depend on that row alone, on both
+the fast and the careful path. Nothing about the table is guessed from a row: see `Declared`.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def _split(records: list[str], delimiter: str) -> list[list[str]]:
     try:
         rows = list(csv.reader(records, delimiter=delimiter))
     except csv.Error:
-        # Only a field that is longer than the module takes.
+        # A field is longer than the module takes.
         rows = []
     return rows if len(rows) == len(records) else [fields(r, delimiter) for r in records]
 
@@ -247,7 +247,7 @@ def _undeclared(file: StoredFile, absent: Set[str]) -> str:
 
 
 def _looks_like_names(found: list[str]) -> bool:
-    """Whether there is no number among the fields of a first record, for the owner's eyes."""
+    """Whether no field of the first record is a number. A guess, for the owner of the file only."""
     filled = [field for field in found if field.lower() not in MISSING]
     return bool(filled) and not any(math.isfinite(_number(field)) for field in filled)
 

@@ -1,4 +1,4 @@
-"""Parquet files, read and written in batches. The only file that imports pyarrow for files."""
+"""Parquet files, read and written in batches."""
 
 from __future__ import annotations
 
@@ -104,11 +104,11 @@ class Parquet(OneFile):
     def _batches(self, positions: Sequence[int]) -> Iterator[Any]:
         """Yield batches with these columns only, in this order."""
         wanted = [self.names[i] for i in positions]
-        # Of all columns: whoever reads two of them side by side gets blocks of the same rows.
+        # The size depends on all columns, so that columns that are read apart have equal blocks.
         size = rows_at_once(len(self.names))
         with _file(self.file) as file:
             groups = range(*(self.span or (0, file.metadata.num_row_groups)))
-            # The threads of a pass are ours.
+            # A pass has threads of its own.
             for batch in file.iter_batches(size, list(groups), wanted, use_threads=False):
                 yield batch.select(wanted)
 
