@@ -44,13 +44,7 @@ def picture(points: Floats, centers: Floats, box: Box) -> Text:
 _BOX = Box((3.0, 0.0), (11.0, 10.0))
 _NAMES = ("hours of sleep", "cups of coffee")
 # Average sleep and coffee of five kinds of people, and how many of them there are.
-_KINDS = (
-    (5.0, 8.0, 800),
-    (9.0, 7.5, 900),
-    (7.0, 4.9, 1200),
-    (4.9, 2.0, 1000),
-    (9.2, 1.8, 1100),
-)
+_KINDS = ((5.0, 8.0, 800), (9.0, 7.5, 900), (7.0, 4.9, 1200), (4.9, 2.0, 1000), (9.2, 1.8, 1100))
 _MEANING = """
 What this means: each of these people can deny having been there. With them or
 without them, the centres and noisy sizes above were at most e ≈ 2.7 times as

@@ -168,8 +168,7 @@ class Fit(Grouped, Bounded):
         ),
     ] = None
     nan: Annotated[
-        Nan,
-        Option(help="Missing cells go to the centre of their column, or their row is dropped."),
+        Nan, Option(help="Missing cells go to the centre of their column, or their row is dropped.")
     ] = Nan.CENTER
     n_rows: Annotated[
         int | None,

@@ -219,11 +219,7 @@ def _lattices(batches: Batches, width: int) -> Iterator[Lattice]:
             yield buffer[: len(rows)]
 
 
-_TYPES = {
-    "int": pa.int32(),
-    "array<int>": pa.list_(pa.int32()),
-    "binary": pa.binary(),
-}
+_TYPES = {"int": pa.int32(), "array<int>": pa.list_(pa.int32()), "binary": pa.binary()}
 
 
 def _batch(schema: str, *columns: list[Any]) -> Any:  # noqa: ANN401
