@@ -6,32 +6,30 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, pairwise
 from queue import Empty, SimpleQueue
-from typing import Any, cast
+from typing import Any
 
 import dask
 from dask import delayed
 from numpy.typing import NDArray
 
 from sfumato._base.validation import check_whole
-from sfumato._lattice.box import Box
 from sfumato.engines._dask_worker import (
     OWNER,
     DaskTable,
     Results,
     can_be_recomputed,
+    encoded_partition,
     floats_of,
     frame_of_pieces,
-    lattice_of,
     run_here,
     run_on,
-    run_over,
     same,
     table_of,
 )
 from sfumato.engines._files import FileOpener
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import FileChanged, PartedRows, PartitionsMissing, pieces_of
-from sfumato.engines._rows import Blocks, Fold, Partial, Picked, Rows, Task
+from sfumato.engines._rows import Blocks, Fold, Partial, Picked, RowEncoder, Rows, Task
 from sfumato.engines._threads import allowed_threads
 from sfumato.engines.formats._table import Layout
 
@@ -141,7 +139,7 @@ class DaskEngine:
         self.n_features = n_features
         self._owner = owner
         self.max_rows_per_group = max_rows_per_group
-        self._box: Box | None = None
+        self._encoder: RowEncoder | None = None
         self._lattices: list[Any] = []
         self._workers: dict[str, int] = {}
         self._batches: list[list[int]] = []
@@ -151,39 +149,27 @@ class DaskEngine:
 
     def run(self, task: Task) -> Iterator[Partial | Picked]:
         """Yield what the task returns for every partition, as it comes."""
-        if isinstance(task, Fold) and not isinstance(task.encoder, Box):
-            # Encodings of histograms are not cached.
-            yield from self._results(self._over(task))
+        if task.encoder != self._encoder:
+            self._encode(task.encoder)
+            yield from self._results(self._on(task, [[part] for part in range(self.n_parts)]))
             return
-        box = cast(Box, task.encoder)
-        if box == self._box:
-            left = self._batches if self._short else self._dealt()
-            if self._short and isinstance(task, Fold):
-                found, left = self._asked(task)
-                yield from chain.from_iterable(found)
-            if left:
-                yield from self._results(self._on(task, left))
-            return
-        self._keep(box)
-        yield from self._results(self._on(task, [[part] for part in range(self.n_parts)]))
+        left = self._batches if self._short else self._dealt()
+        if self._short and isinstance(task, Fold):
+            found, left = self._asked(task)
+            yield from chain.from_iterable(found)
+        if left:
+            yield from self._results(self._on(task, left))
 
-    def _keep(self, box: Box) -> None:
+    def _encode(self, encoder: RowEncoder) -> None:
         """Let the workers encode the rows, and keep the result in place of an earlier one."""
-        self._box = None
+        self._encoder = None
         self._forget_homes()
-        make = delayed(lattice_of, pure=False)
-        self._lattices = self._compute(
-            [make(box, self.max_rows_per_group, s, self._owner) for s in self._sources]
+        encode = delayed(encoded_partition, pure=False)
+        most, owner = self.max_rows_per_group, self._owner
+        self._lattices = self._client.compute(
+            [encode(encoder, most, source, owner) for source in self._sources], retries=_RETRIES
         )
-        self._box = box
-
-    def _over(self, task: Fold) -> list[Any]:
-        go = delayed(run_over, pure=False)
-        return self._compute([go(task, i, s, self._owner) for i, s in enumerate(self._sources)])
-
-    def _compute(self, values: list[Any]) -> list[Any]:
-        futures: list[Any] = self._client.compute(values, retries=_RETRIES)
-        return futures
+        self._encoder = encoder
 
     def _on(self, task: Task, batches: list[list[int]]) -> list[Any]:
         given = task if len(batches) <= _COPIES else self._client.submit(same, task, pure=False)
@@ -245,7 +231,7 @@ class DaskEngine:
                     yield from results
         except BaseException:
             # What still runs is cancelled, and what could not be computed is tried again.
-            self._box = None
+            self._encoder = None
             self._client.cancel(futures)
             raise
 

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Floats, Lattice
-from sfumato._lattice.box import Box
 from sfumato.engines._labels import keys_of
 from sfumato.engines._memory import frame_of
 from sfumato.engines._partitions import Piece
-from sfumato.engines._rows import Blocks, Fold, Partial, Picked, Task, counted
+from sfumato.engines._rows import Blocks, Fold, Partial, Picked, RowEncoder, Task, counted
 
 Results = list[Partial | Picked]
 
@@ -36,20 +35,20 @@ def dask_setup(worker: object) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def lattice_of(
-    box: Box,
+def encoded_partition(
+    encoder: RowEncoder,
     most: int | None,
     source: Any,  # noqa: ANN401
     owner: str | None,
 ) -> Lattice:
     """Encode a partition: the rows that count, of shape (n, d), lattice steps."""
-    blocks, labels = _opened(source, box.n_features, owner)
+    width = encoder.n_features
+    blocks, labels = _opened(source, width, owner)
     if most is None:
-        whole, kept = Blocks(lambda: iter(blocks), box.n_features).encoded(box)
+        whole, kept = Blocks(lambda: iter(blocks), width).encoded(encoder)
         return whole if kept.all() else whole[kept]
-    return next(
-        counted(box, most, blocks, labels, None), np.empty((0, box.n_features), dtype=np.int16)
-    )
+    nothing = np.empty((0, width), dtype=np.int16)
+    return next(counted(encoder, most, blocks, labels, None), nothing)
 
 
 def run_on(task: Task, parts: Sequence[int], lattices: Sequence[Lattice]) -> Results:
@@ -71,17 +70,6 @@ async def run_here(
         for parts, keys in batches.get(dask_worker.address, ())
     ]
     return await gather(*(to_thread(run_on, task, parts, rows) for parts, rows in own))
-
-
-def run_over(
-    task: Fold,
-    part: int,
-    source: Any,  # noqa: ANN401
-    owner: str | None,
-) -> Results:
-    """Run a task on a partition as it is read."""
-    blocks, labels = _opened(source, task.encoder.n_features, owner)
-    return [task.over(part, blocks, labels)]
 
 
 def same(task: Task) -> Task:
