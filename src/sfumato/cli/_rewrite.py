@@ -7,13 +7,12 @@ import gzip
 import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
 import numpy as np
 
-from sfumato._accounting.receipt import LocalReceipt
 from sfumato._accounting.receipt import local_sentences_of as sentences_of
 from sfumato._base.files import appearing_as
 from sfumato._base.types import Floats
@@ -64,14 +63,6 @@ class TextOut:
             file.close()
 
 
-@dataclass(frozen=True)
-class Copied:
-    """How many rows were copied, and how many were left out."""
-
-    rows: int
-    left_out: int
-
-
 def check_format(name: str) -> None:
     """Refuse a name that does not end in a format that tables are written in."""
     if not name.lower().endswith(_FORMATS):
@@ -88,11 +79,11 @@ def copy_table(
     *,
     drop: bool,
     on_rows: Callable[[int], None],
-) -> Copied:
+) -> tuple[int, int]:
     """Write a table at `place`, in the format of `name`: its numbers changed, in their order.
 
     With `drop` a row with a cell that is not a finite number is left out. One block is held at a
-    time.
+    time. Returns the number of rows that were copied, and of those that were left out.
     """
     order = sorted((*layout.positions, *layout.kept))
     rows = left_out = 0
@@ -104,7 +95,7 @@ def copy_table(
             out.write([changed[i] if i in changed else others[i] for i in order])
             rows, left_out = rows + int(chosen.sum()), left_out + int((~chosen).sum())
             on_rows(rows + left_out)
-    return Copied(rows, left_out)
+    return rows, left_out
 
 
 def _blocks(layout: Layout, *, to_parquet: bool) -> Iterator[tuple[Floats, list[Any]]]:
@@ -167,20 +158,31 @@ def run(request: o.Perturb) -> None:
     layout = replace(layout, positions=tuple(sorted(layout.positions)))
     plan = _plan(request, layout)
     check_rows(request, layout)
-    copied = _perturb(request, layout, plan)
+    copied, left_out = _perturb(request, layout, plan)
     receipt = replace(plan.receipt, notes=(*plan.receipt.notes, *_notes(request, layout)))
     if request.as_json:
         print_json(
             {
                 "written_to": str(request.output),
-                "rows": copied.rows,
-                "rows_left_out": copied.left_out,
+                "rows": copied,
+                "rows_left_out": left_out,
                 **_columns(layout),
                 "receipt": receipt.to_dict(),
             }
         )
         return
-    _print(request, layout, copied, receipt)
+    out = console()
+    out.print(f"Reports of {request.data.name}, by {receipt.mechanism}")
+    for sentence in sentences_of(receipt):
+        out.print(sentence)
+    others = _columns(layout)["left_out"]
+    if others:
+        out.print(f"Columns left out: {', '.join(others)}. --keep copies columns as they are.")
+    if left_out:
+        rows = "row" if left_out == 1 else "rows"
+        out.print(f"{left_out:,} {rows} with missing cells left out.")
+    reports = "report" if copied == 1 else "reports"
+    out.print(f"{copied:,} {reports} written to {request.output}", soft_wrap=True)
 
 
 def _plan(request: o.Perturb, layout: Layout) -> LocalPlan:
@@ -198,7 +200,7 @@ def _missing(request: o.Perturb) -> Literal["keep", "center"]:
     return "keep" if request.nan is o.ReportNan.KEEP else "center"
 
 
-def _perturb(request: o.Perturb, layout: Layout, plan: LocalPlan) -> Copied:
+def _perturb(request: o.Perturb, layout: Layout, plan: LocalPlan) -> tuple[int, int]:
     randomizer = Randomizer(plan.lattice.box, units=plan.lattice.units, missing=_missing(request))
     with (
         progress(f"perturbing {request.data.name}") as on_rows,
@@ -232,18 +234,3 @@ def _columns(layout: Layout) -> dict[str, list[str]]:
         "kept": [names[i] for i in layout.kept],
         "left_out": [name for i, name in enumerate(names) if i not in used],
     }
-
-
-def _print(request: o.Perturb, layout: Layout, copied: Copied, receipt: LocalReceipt) -> None:
-    out = console()
-    out.print(f"Reports of {request.data.name}, by {receipt.mechanism}")
-    for sentence in sentences_of(receipt):
-        out.print(sentence)
-    left_out = _columns(layout)["left_out"]
-    if left_out:
-        out.print(f"Columns left out: {', '.join(left_out)}. --keep carries columns through.")
-    if copied.left_out:
-        rows = "row" if copied.left_out == 1 else "rows"
-        out.print(f"{copied.left_out:,} {rows} with missing cells left out.")
-    reports = "report" if copied.rows == 1 else "reports"
-    out.print(f"{copied.rows:,} {reports} written to {request.output}", soft_wrap=True)

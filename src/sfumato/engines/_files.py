@@ -15,6 +15,7 @@ from sfumato.engines._groups import numbered
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import PartedRows, Piece
 from sfumato.engines._rows import Blocks, Rows
+from sfumato.engines._threads import number_in
 from sfumato.engines.formats._csv import Declared, Delimited, Header
 from sfumato.engines.formats._npy import Npy
 from sfumato.engines.formats._parquet import Parquet
@@ -83,12 +84,8 @@ def open_file(
 
 def in_memory_bytes() -> int:
     """How large the lattice of a file may be to be kept; larger files are read in every pass."""
-    wanted = os.environ.get("SFUMATO_LATTICE_MB", "")
-    if not wanted:
-        return _IN_MEMORY
-    if not wanted.isdecimal():
-        raise ValueError(f"SFUMATO_LATTICE_MB must be a whole number of at least 0, got {wanted!r}")
-    return int(wanted) * 10**6
+    wanted = number_in("SFUMATO_LATTICE_MB", 0)
+    return _IN_MEMORY if wanted is None else wanted * 10**6
 
 
 def layout_of(

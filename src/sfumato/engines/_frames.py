@@ -11,6 +11,7 @@ import numpy as np
 
 from sfumato._base.types import Floats
 from sfumato.engines._rows import Read
+from sfumato.engines.formats._parquet import is_number
 
 ADVICE = "pass a 2-D table of numbers: a NumPy array or a pandas, polars or pyarrow table"
 LIBRARIES = frozenset({"pandas", "polars", "pyarrow"})
@@ -58,9 +59,8 @@ def _pyarrow(data: Any) -> OpenedFrame:  # noqa: ANN401
         data = pa.Table.from_batches([data])
     if not isinstance(data, pa.Table):
         raise TypeError(f"a pyarrow {type(data).__name__} was passed; {ADVICE}")
-    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
     dtypes = data.schema.types
-    numbers = [any(test(dtype) for test in tests) for dtype in dtypes]
+    numbers = [is_number(dtype) for dtype in dtypes]
 
     def read(start: int, stop: int) -> Floats:
         block = np.empty((stop - start, data.num_columns))

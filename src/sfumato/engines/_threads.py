@@ -18,16 +18,19 @@ _Piece = TypeVar("_Piece")
 _Result = TypeVar("_Result")
 
 
+def number_in(variable: str, least: int) -> int | None:
+    """The whole number in a variable of the environment; None if it is not set."""
+    text = os.environ.get(variable, "")
+    if text and (not text.isdecimal() or int(text) < least):
+        raise ValueError(f"{variable} must be a whole number of at least {least}, got {text!r}")
+    return int(text) if text else None
+
+
 def allowed_threads() -> int:
     """The number in SFUMATO_THREADS; without it, that of the processors of this process."""
-    wanted = os.environ.get("SFUMATO_THREADS", "")
-    if not wanted:
-        if hasattr(os, "sched_getaffinity"):
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
-    if not wanted.isdecimal() or int(wanted) < 1:
-        raise ValueError(f"SFUMATO_THREADS must be a whole number of at least 1, got {wanted!r}")
-    return int(wanted)
+    if hasattr(os, "sched_getaffinity"):
+        return number_in("SFUMATO_THREADS", 1) or len(os.sched_getaffinity(0))
+    return number_in("SFUMATO_THREADS", 1) or os.cpu_count() or 1
 
 
 def share(

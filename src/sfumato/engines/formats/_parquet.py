@@ -68,7 +68,7 @@ class Parquet(OneFile):
     def check(self, positions: Sequence[int]) -> None:
         with _file(self.file) as file:
             schema = file.schema_arrow
-        wrong = [schema.field(i) for i in positions if not _is_number(schema.field(i).type)]
+        wrong = [schema.field(i) for i in positions if not is_number(schema.field(i).type)]
         if wrong:
             listing = ", ".join(f"{field.name} ({field.type})" for field in wrong)
             raise ValueError(f"columns must hold numbers; these do not: {listing}")
@@ -156,7 +156,8 @@ def _file(file: StoredFile) -> Any:  # noqa: ANN401
         raise ValueError(f"{file} is not a Parquet file") from None
 
 
-def _is_number(kind: Any) -> bool:  # noqa: ANN401
+def is_number(kind: Any) -> bool:  # noqa: ANN401
+    """Whether an Arrow type holds numbers."""
     types = _pyarrow().types
     tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
     return any(test(kind) for test in tests)
@@ -168,7 +169,7 @@ def _is_label(kind: Any) -> bool:  # noqa: ANN401
         return _is_label(kind.value_type)
     texts = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
     others = (types.is_fixed_size_binary, types.is_temporal, types.is_null)
-    return _is_number(kind) or any(test(kind) for test in (*texts, *others))
+    return is_number(kind) or any(test(kind) for test in (*texts, *others))
 
 
 def values_of(column: Any) -> list[Any]:  # noqa: ANN401
