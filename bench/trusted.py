@@ -55,8 +55,8 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     ),
     "memory": (
         "Rows in memory",
-        "engines/_rows.py engines/_memory.py engines/_frames.py engines/_groups.py "
-        "engines/_labels.py engines/_threads.py engines/_progress.py engines/_open.py "
+        "engines/_open.py engines/_memory.py engines/_threads.py engines/_progress.py "
+        "engines/_rows.py engines/_frames.py engines/_groups.py engines/_labels.py "
         "engines/__init__.py",
     ),
     "estimator": (
@@ -103,8 +103,8 @@ NOT_ON_THE_DEFAULT_PATH = frozenset(
     """
     _accounting/receipt_text.py _core/queries/cubes.py _base/types.py _base/files.py
     _serialization.py _lattice/kernels/numba_loops.py _lattice/kernels/verify.py
-    _core/sampling/choice.py _core/sampling/bernoulli.py engines/_rows.py engines/_groups.py
-    engines/_labels.py engines/__init__.py
+    _core/sampling/choice.py _core/sampling/bernoulli.py engines/_rows.py engines/_frames.py
+    engines/_groups.py engines/_labels.py engines/__init__.py
     """.split()
 )
 """Files of the chapters below in which a plain fit calls no function."""
@@ -118,8 +118,6 @@ DEFAULT_CHAPTERS = (
     "memory",
     "estimator",
 )
-DEFAULT_ALSO = ("engines/_files.py",)
-"""Asked whether what was given is a path."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +139,7 @@ def files_of(chapter: str) -> list[str]:
 def default_path() -> list[str]:
     """The trusted files that an array, NumPy's kernels, `auto` and a receipt need."""
     read = [name for chapter in DEFAULT_CHAPTERS for name in files_of(chapter)]
-    return [name for name in read if name not in NOT_ON_THE_DEFAULT_PATH] + list(DEFAULT_ALSO)
+    return [name for name in read if name not in NOT_ON_THE_DEFAULT_PATH]
 
 
 def size_of(name: str) -> Size:

@@ -98,5 +98,5 @@ def test_bounds_refuses_and_writes_nothing(people, here, words, said):
 )
 def test_private_stands_alone(people, here, words):
     before = files(here)
-    assert_refused(fit("people.csv", "--header", *words), "stands alone")
+    assert_refused(fit("people.csv", "--header", *words), "give no other bounds")
     assert files(here) == before

@@ -91,7 +91,7 @@ def test_other_columns_are_carried_only_when_told(people, here):
     lines = (here / "noisy.csv").read_text().splitlines()
     assert lines[0] == "id,age,hours"
     assert [line.split(",")[0] for line in lines[1:]] == [f"p{i // 4}" for i in range(1000)]
-    assert "outside the promise: id" in " ".join(result.stdout.split())
+    assert "outside the guarantee: id" in " ".join(result.stdout.split())
     assert "left out: town" in result.stdout
     # All that is not kept is perturbed if nothing else is said.
     assert perturb("visits.csv", "--keep", "id,town").exit_code == 0

@@ -127,7 +127,7 @@ def test_a_runtime_that_counts_a_piece_twice_is_found_out(compss, folder, monkey
 
 
 @pytest.mark.parametrize("wish", [{"workers": 2}, {"scheduler": "host:1"}])
-def test_workers_are_none_of_its_business(compss, folder, wish):
+def test_numbers_of_workers_are_refused(compss, folder, wish):
     with (
         pytest.raises(ValueError, match="runcompss"),
         compss.open_compss_files(folder, **wish),

@@ -97,7 +97,7 @@ def test_labels_beside_an_array_and_in_files(dask_client, tmp_path):
 
 
 def test_pieces_of_a_text_file(dask_client, tmp_path, monkeypatch):
-    monkeypatch.setattr("sfumato.engines._dask._LEAST_CELLS", 100)
+    monkeypatch.setattr("sfumato.engines._partitions._LEAST_CELLS", 100)
     monkeypatch.setattr("sfumato.engines.formats._records._GRAIN", 1)
     path = tmp_path / "rows.csv"
     pd.DataFrame(ROWS, columns=["a", "b"]).to_csv(path, index=False)

@@ -64,7 +64,8 @@ def test_what_is_wrong_is_said_before_anything_is_started(folder):
         ({"workers": 2, "scheduler": "tcp://127.0.0.1:1"}, "not both"),
         ({"max_rows_per_group": 0, "groups": "a"}, "max_rows_per_group"),
     ):
-        with pytest.raises(ValueError, match=said), open_dask_files(folder, **settings):
+        wrong = pytest.raises((TypeError, ValueError), match=said)
+        with wrong, open_dask_files(folder, **settings):
             pass
     assert children() == before
 

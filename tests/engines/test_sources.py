@@ -50,7 +50,7 @@ def dask(dask_client, monkeypatch):
     """Files on two Dask workers, a record or two in a piece."""
     from sfumato.engines._dask import files_on
 
-    monkeypatch.setattr("sfumato.engines._dask._LEAST_CELLS", 4)
+    monkeypatch.setattr("sfumato.engines._partitions._LEAST_CELLS", 4)
 
     @contextmanager
     def opened(file, groups=None, max_rows_per_group=1):
@@ -64,7 +64,7 @@ def spark_files(spark, monkeypatch):
     """Files on two Spark executors, a record or two in a piece."""
     from sfumato.engines._spark import open_spark_files
 
-    monkeypatch.setattr("sfumato.engines._spark._LEAST_CELLS", 4)
+    monkeypatch.setattr("sfumato.engines._partitions._LEAST_CELLS", 4)
     return open_spark_files
 
 

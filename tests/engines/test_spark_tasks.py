@@ -16,7 +16,7 @@ from sfumato.engines._rows import Fold, Pick
 from sfumato.engines._spark_worker import (
     NUMBERS,
     Columns,
-    adding,
+    add,
     keying,
     received,
     running,
@@ -107,7 +107,7 @@ def test_any_cut_and_any_number_of_parts_give_the_same_sums(seed, n_parts, name)
     sent = mapped(running(task, 2), lattice_of(rng, n_parts))
     expected = ArrayRows(ROWS).fold(BOX, KERNELS[name])
     np.testing.assert_array_equal(total(task, sent, n_parts), expected)
-    added = mapped(adding(), dealt(sent, 1, 3))
+    added = mapped(add, dealt(sent, 1, 3))
     np.testing.assert_array_equal(total(task, added, n_parts), expected)
     (whole,) = received(task, (batch for batches in added for batch in batches))
     assert whole.parts == tuple(range(n_parts))
@@ -173,7 +173,7 @@ def test_a_lost_piece_is_found_out_after_adding_up():
     task, sent = sent_of_two()
     del sent[1][2]
     with pytest.raises(PartitionsMissing, match="2 of 2"):
-        total(task, mapped(adding(), dealt(sent, 1, 3)), 2)
+        total(task, mapped(add, dealt(sent, 1, 3)), 2)
 
 
 def test_what_comes_twice_is_counted_once_or_refused():
@@ -181,7 +181,7 @@ def test_what_comes_twice_is_counted_once_or_refused():
     expected = ArrayRows(ROWS).fold(BOX, WIDE)
     np.testing.assert_array_equal(total(task, [*sent, sent[0]], 2), expected)
     with pytest.raises(RuntimeError, match="counted twice"):
-        mapped(adding(), dealt([*sent, sent[0]], 1, 3))
+        mapped(add, dealt([*sent, sent[0]], 1, 3))
 
 
 def test_labels_become_keys_before_rows_are_gathered():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sfumato._lattice.box import REACH, Box
 from sfumato._lattice.kernels import dispatch as kernels
 from sfumato.engines._file_engine import GroupSampler
-from sfumato.engines._groups import few_of_each, hashes_of
+from sfumato.engines._groups import few_of_each, hash_rows, hashes_of
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import PartedRows
 from sfumato.engines._rows import block_numbers
@@ -37,22 +37,22 @@ places = pytest.mark.parametrize("place", [0, 1, 2**14 - 1, 2**14, 2**15, N], id
 def test_equal_rows_have_one_hash_wherever_they_lie(n, d, backend):
     row = np.arange(1, d + 1, dtype=np.int16) * -3001
     with kernels.use(backend):
-        assert set(kernels.hash_rows(np.tile(row, (n, 1)), 11)) == {hash_of(row.tolist(), 11)}
+        assert set(hash_rows(np.tile(row, (n, 1)), 11)) == {hash_of(row.tolist(), 11)}
 
 
 @backends
 def test_the_hash_of_every_row_is_that_of_the_row_alone(backend):
     """Of 40,000 different rows."""
     with kernels.use(backend):
-        alone = [kernels.hash_rows(LATTICE[i : i + 1], 11)[0] for i in range(N)]
-        np.testing.assert_array_equal(kernels.hash_rows(LATTICE, 11), alone)
+        alone = [hash_rows(LATTICE[i : i + 1], 11)[0] for i in range(N)]
+        np.testing.assert_array_equal(hash_rows(LATTICE, 11), alone)
 
 
 @backends
 @pytest.mark.parametrize("key", [0, 1, 0x5F3A_70C1_9D24_E8B7, -1, 2**64 + 5])
 def test_hashes_around_the_ends_of_blocks_are_those_of_the_book(key, backend):
     with kernels.use(backend):
-        hashes = kernels.hash_rows(LATTICE, key)
+        hashes = hash_rows(LATTICE, key)
     for end in (0, 2**14, 2**15, N):
         for i in range(max(end - 4, 0), min(end + 4, N)):
             assert int(hashes[i]) == hash_of(LATTICE[i].tolist(), key)
@@ -61,22 +61,22 @@ def test_hashes_around_the_ends_of_blocks_are_those_of_the_book(key, backend):
 @backends
 def test_any_order_any_slice_and_any_memory_give_the_same_hashes(backend):
     with kernels.use(backend):
-        hashes = kernels.hash_rows(LATTICE, 5)
+        hashes = hash_rows(LATTICE, 5)
         order = np.random.default_rng(1).permutation(N)
-        np.testing.assert_array_equal(kernels.hash_rows(LATTICE[order], 5), hashes[order])
-        np.testing.assert_array_equal(kernels.hash_rows(LATTICE[::-1], 5), hashes[::-1])
-        np.testing.assert_array_equal(kernels.hash_rows(LATTICE[1::2], 5), hashes[1::2])
+        np.testing.assert_array_equal(hash_rows(LATTICE[order], 5), hashes[order])
+        np.testing.assert_array_equal(hash_rows(LATTICE[::-1], 5), hashes[::-1])
+        np.testing.assert_array_equal(hash_rows(LATTICE[1::2], 5), hashes[1::2])
         for start in (1, 100, 2**14 - 1, 2**14, 2**14 + 1, 20_001):
-            np.testing.assert_array_equal(kernels.hash_rows(LATTICE[start:], 5), hashes[start:])
+            np.testing.assert_array_equal(hash_rows(LATTICE[start:], 5), hashes[start:])
         by_columns = np.asfortranarray(LATTICE)
-        np.testing.assert_array_equal(kernels.hash_rows(by_columns, 5), hashes)
+        np.testing.assert_array_equal(hash_rows(by_columns, 5), hashes)
         wide = np.zeros((N, 8), dtype=np.int16)
         wide[:, 2:5] = LATTICE
-        np.testing.assert_array_equal(kernels.hash_rows(wide[:, 2:5], 5), hashes)
+        np.testing.assert_array_equal(hash_rows(wide[:, 2:5], 5), hashes)
         swapped = LATTICE.astype(">i2")
-        np.testing.assert_array_equal(kernels.hash_rows(swapped, 5), hashes)
+        np.testing.assert_array_equal(hash_rows(swapped, 5), hashes)
         twice = np.concatenate((LATTICE, LATTICE))
-        np.testing.assert_array_equal(kernels.hash_rows(twice, 5), np.tile(hashes, 2))
+        np.testing.assert_array_equal(hash_rows(twice, 5), np.tile(hashes, 2))
 
 
 @given(
@@ -87,9 +87,9 @@ def test_any_order_any_slice_and_any_memory_give_the_same_hashes(backend):
 @example(2**14, 1, 2, 5)
 def test_rows_that_move_keep_their_hashes(n, moved, step, d):
     rows = np.arange(n * d, dtype=np.int64).astype(np.int16).reshape(n, d)
-    hashes = kernels.hash_rows(rows, 3)
+    hashes = hash_rows(rows, 3)
     np.testing.assert_array_equal(
-        kernels.hash_rows(np.roll(rows, moved, axis=0)[::step], 3), np.roll(hashes, moved)[::step]
+        hash_rows(np.roll(rows, moved, axis=0)[::step], 3), np.roll(hashes, moved)[::step]
     )
 
 

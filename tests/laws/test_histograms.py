@@ -15,8 +15,8 @@ from sfumato._core.queries.histograms import BINNINGS, MOST_SLICES, EqualBins, H
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._core.testing import NoNoise, ReplayedNoise
 from sfumato._private_bounds.estimate import release_bounds
-from sfumato.engines._frames import Blocks
 from sfumato.engines._memory import ArrayRows
+from sfumato.engines._rows import Blocks
 from tests.laws.harness import blobs, loss
 
 F = Fraction

@@ -214,9 +214,9 @@ MUTANTS = {
         f"{BLOCKS}::test_a_replaced_block_moves_ranks_and_sums_by_no_more_than_declared",
     ),
     "blocks by position": Mutant(
-        "engines/_memory.py",
-        "part_of = (hash_rows(lattice, key) % np.uint64(parts)).astype(narrow)",
-        "part_of = (np.arange(len(lattice)) % parts).astype(narrow)",
+        "engines/_rows.py",
+        "numbers = block_numbers(lattice, parts, key)",
+        "numbers = np.arange(len(lattice)) % parts",
         f"{BLOCKS}::test_order_does_not_show",
     ),
     "short blocks show their rows": Mutant(

@@ -55,8 +55,8 @@ MUTANTS = {
     ),
     "Dask keeps rows that are to be left out": Mutant(
         "engines/_dask_worker.py",
-        "return lattice if kept.all() else lattice[kept]",
-        "return lattice",
+        "return whole if kept.all() else whole[kept]",
+        "return whole",
         f"{DASK}::test_rows_with_missing_cells_are_left_out_where_that_is_asked_for",
     ),
     "Dask tells what a worker said about a row": Mutant(

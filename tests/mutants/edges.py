@@ -134,32 +134,34 @@ _ESTIMATOR = {
 
 _HASHING = {
     "hashes look at the start of their block": Mutant(
-        "_lattice/kernels/dispatch.py",
+        "engines/_groups.py",
         "        mixed = hashes[start : start + _BLOCK_ROWS]\n",
         "        mixed = hashes[start : start + _BLOCK_ROWS]\n        mixed ^= np.uint64(start)\n",
         f"{HASHING}::test_equal_rows_have_one_hash_wherever_they_lie",
     ),
     "hashes look at the place of a row beyond the first block": Mutant(
-        "_lattice/kernels/dispatch.py",
+        "engines/_groups.py",
         "    return hashes\n",
         "    hashes[_BLOCK_ROWS:] ^= np.arange(_BLOCK_ROWS, n, dtype=np.uint64)\n"
         "    return hashes\n",
         f"{HASHING}::test_a_row_more_moves_no_other_row_to_another_block",
     ),
     "hashes of the second block are mixed once more": Mutant(
-        "_lattice/kernels/dispatch.py",
+        "engines/_groups.py",
         "    return hashes\n",
         "    _mix(hashes[_BLOCK_ROWS : 2 * _BLOCK_ROWS])\n    return hashes\n",
         f"{HASHING}::test_a_row_more_changes_one_block_by_that_row",
     ),
     "compiled hashes are others beyond a block": Mutant(
-        "_lattice/kernels/dispatch.py",
+        "engines/_groups.py",
         "    return hashes\n",
-        '    if _backend == "numba":\n        _mix(hashes[_BLOCK_ROWS:])\n    return hashes\n',
+        "    from sfumato._lattice.kernels import dispatch\n\n"
+        '    if dispatch._backend == "numba":\n        _mix(hashes[_BLOCK_ROWS:])\n'
+        "    return hashes\n",
         f"{HASHING}::test_the_hash_of_every_row_is_that_of_the_row_alone",
     ),
     "hashes of rows by columns read another row": Mutant(
-        "_lattice/kernels/dispatch.py",
+        "engines/_groups.py",
         "        block = rows[start : start + _BLOCK_ROWS]\n",
         "        block = rows[start : start + _BLOCK_ROWS]\n"
         "        block = block if rows.flags.c_contiguous else rows[: len(block)]\n",

@@ -72,8 +72,8 @@ MUTANTS = {
     ),
     "tasks forget the group": Mutant(
         "engines/_rows.py",
-        "    if most is None or chosen is not None:\n",
-        "    if most is None or chosen is not None or labels is not None:\n",
+        "    if max_rows is None or chosen is not None:\n",
+        "    if max_rows is None or chosen is not None or labels is not None:\n",
         f"{PARTS}::test_groups_that_lie_in_one_partition_keep_the_rows_that_they_keep_in_an_array",
     ),
     "collected blocks lose their last row": Mutant(
@@ -138,8 +138,8 @@ MUTANTS = {
     ),
     "groups keep a row more": Mutant(
         "engines/_file_engine.py",
-        "fewest = GroupSampler([len(codes) for codes in self._groups], self._most)",
-        "fewest = GroupSampler([len(codes) for codes in self._groups], self._most + 1)",
+        "GroupSampler([len(codes) for codes in self._groups], self.max_rows_per_group)",
+        "GroupSampler([len(codes) for codes in self._groups], self.max_rows_per_group + 1)",
         GROUPS,
     ),
     "groups are numbered anew in each piece": Mutant(

@@ -91,8 +91,8 @@ MUTANTS = {
     ),
     "rows whose text is refused are echoed": Mutant(
         "local/_transformer.py",
-        "    source = source_of(X)\n",
-        "    source = source_of(np.asarray(X, dtype=float))\n",
+        "    source = frame_of(X)\n",
+        "    source = frame_of(np.asarray(X, dtype=float))\n",
         f"{UNIT}::test_bad_rows_are_refused_without_an_echo",
     ),
     "a file may be written over": Mutant(
@@ -109,10 +109,8 @@ MUTANTS = {
     ),
     "missing cells of a kept row are filled": Mutant(
         "cli/_rewrite.py",
-        """        missing="keep" if request.nan == "keep" else "center",
-""",
-        """        missing="center",
-""",
+        "missing=_missing(request)",
+        'missing="center"',
         f"{CLI}::test_missing_cells",
     ),
     "a table is read as a whole": Mutant(

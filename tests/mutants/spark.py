@@ -21,8 +21,8 @@ MUTANTS = {
     ),
     "Spark takes all rows of a group": Mutant(
         "engines/_spark_worker.py",
-        "in counted(scale, most, blocks, labels, None):",
-        "in counted(scale, None, blocks, labels, None):",
+        "in counted(encoder, most, blocks, labels, None):",
+        "in counted(encoder, None, blocks, labels, None):",
         f"{TASKS}::test_groups_in_one_partition",
     ),
     "Spark forgets which partitions were added up": Mutant(
@@ -57,8 +57,8 @@ MUTANTS = {
     ),
     "COMPSs lets every row of a group count": Mutant(
         "engines/_compss.py",
-        "masks = [None] * self.n_parts if chosen is None else chosen",
-        "masks = [mask | True for mask in chosen or ()] or [None] * self.n_parts",
+        "masks = self._masks(task.encoder)",
+        "masks = [m if m is None else m | True for m in self._masks(task.encoder)]",
         f"{COMPSS}::test_groups_that_lie_in_several_pieces",
     ),
 }

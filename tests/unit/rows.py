@@ -6,8 +6,8 @@ import numpy as np
 
 from sfumato._lattice.box import REACH, Box
 from sfumato._lattice.kernels import dispatch as kernels
-from sfumato.engines._frames import Blocks
 from sfumato.engines._memory import ArrayRows
+from sfumato.engines._rows import Blocks
 
 BOX = Box((0.0, -3.0, 0.0), (1.0, 3.0, 10.0))
 NAN = float("nan")

@@ -1,4 +1,4 @@
-"""How commands end: one line on standard error and an exit code, never a traceback over data."""
+"""How commands run and end: a refusal is one line on standard error and an exit code."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
+
+from sfumato.cli._options import COMMANDS
 
 WRONG_INPUT = 2
 BUDGET_REFUSED = 3
@@ -21,16 +24,20 @@ class Commands(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
         """Read what comes before the name of a command."""
         for stream in (sys.stdout, sys.stderr):
-            # A terminal without ε must not cost a model that is already paid for.
+            # A terminal that cannot print ε must not lose a model whose budget is spent.
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="replace")
         with _refusals():
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
-        """Run a command."""
+        """Read the options of a command, then run it."""
         with _refusals():
-            return super().invoke(ctx)
+            request = super().invoke(ctx)
+            if request is not None:
+                module, _, name = COMMANDS[type(request)].partition(".")
+                run = getattr(import_module(f"sfumato.cli.{module}"), name)
+                raise typer.Exit(run(request) or 0)
 
 
 @contextmanager
@@ -48,7 +55,7 @@ def _refusals() -> Iterator[None]:
 
 
 def _refusal(error: Exception) -> tuple[str, int] | None:
-    """What to say about an error and the code to exit with; None if nothing is to be said."""
+    """The message for an error and the code to exit with; None if it is passed on as it is."""
     if isinstance(error, typer.Exit | typer.Abort | BrokenPipeError):
         return None
     if hasattr(error, "format_message"):
@@ -79,7 +86,7 @@ def print_json(value: dict[str, Any]) -> None:
 
 @contextmanager
 def progress(doing: str) -> Iterator[Callable[[int], None]]:
-    """Show on a terminal that something is under way, and how many rows it has seen."""
+    """Show on a terminal what is being done, and how many rows have been read."""
     if not sys.stderr.isatty():
         yield lambda rows: None
         return
@@ -92,7 +99,7 @@ def progress(doing: str) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def passes(doing: str) -> Iterator[None]:
-    """Show on a terminal how far each pass over the rows has come."""
+    """Show on a terminal the progress of each pass over the rows."""
     if not sys.stderr.isatty():
         yield
         return
@@ -106,9 +113,9 @@ def passes(doing: str) -> Iterator[None]:
     with Progress(SpinnerColumn(), text, BarColumn(), console=console, transient=True) as bar:
         task = bar.add_task(f"{doing} …", total=None)
 
-        def hear(number: int, done: int, total: int) -> None:
-            said = f"{doing}, pass {number}, {done:,} of {total:,} parts"
-            bar.update(task, description=said, completed=done, total=total)
+        def show(number: int, done: int, total: int) -> None:
+            text = f"{doing}, pass {number}, {done:,} of {total:,} parts"
+            bar.update(task, description=text, completed=done, total=total)
 
-        with watch(hear):
+        with watch(show):
             yield

@@ -10,6 +10,7 @@ from rich.text import Text
 from sfumato._base.types import Floats
 from sfumato._lattice.box import Box
 from sfumato._private_kmeans import PrivateKMeans
+from sfumato.cli import _options as o
 from sfumato.cli._app import print_json
 from sfumato.cli._show import console, print_receipt, shown
 
@@ -18,12 +19,12 @@ _SHADES = " ·░▒▓█"
 
 
 def picture(points: Floats, centers: Floats, box: Box) -> Text:
-    """Draw two-dimensional points as smoke and each centre as its number."""
+    """Draw points, of shape (n, 2), as shades, and each of the centres, (k, 2), as its number."""
     lower, upper = np.array(box.lower), np.array(box.upper)
     counts, _, _ = np.histogram2d(
         points[:, 0], points[:, 1], (WIDTH, HEIGHT), list(zip(lower, upper, strict=True))
     )
-    # Square roots: the thin edges of a cloud stay visible beside its core.
+    # Square roots: the thin edges of a cloud stay visible.
     depth = np.sqrt(counts / max(counts.max(), 1.0)) * (len(_SHADES) - 1)
     cells = np.array(list(_SHADES))[np.ceil(depth).astype(int)]
     places = np.clip(
@@ -43,13 +44,7 @@ def picture(points: Floats, centers: Floats, box: Box) -> Text:
 _BOX = Box((3.0, 0.0), (11.0, 10.0))
 _NAMES = ("hours of sleep", "cups of coffee")
 # Average sleep and coffee of five kinds of people, and how many of them there are.
-_KINDS = (
-    (5.0, 8.0, 800),
-    (9.0, 7.5, 900),
-    (7.0, 4.9, 1200),
-    (4.9, 2.0, 1000),
-    (9.2, 1.8, 1100),
-)
+_KINDS = ((5.0, 8.0, 800), (9.0, 7.5, 900), (7.0, 4.9, 1200), (4.9, 2.0, 1000), (9.2, 1.8, 1100))
 _MEANING = """
 What this means: each of these people can deny having been there. With them or
 without them, the centres and noisy sizes above were at most e ≈ 2.7 times as
@@ -60,21 +55,23 @@ With rows of your own, and bounds that you know without looking at them:
   sfumato fit data.csv -k 5 --epsilon 1 --header --bounds 0,100 -o model.json"""
 
 
-def run(*, as_json: bool) -> None:
+def run(request: o.Demo) -> None:
     """Invent people, fit, and show the result."""
     people = _people(np.random.default_rng(5))
     model = PrivateKMeans(
         n_clusters=len(_KINDS), epsilon=1.0, bounds=(_BOX.lower, _BOX.upper), random_state=0
     )
     model.fit(people)
-    if as_json:
+    if request.as_json:
         print_json(shown(model))
         return
     out = console()
     out.print(f"{len(people):,} invented people, by {_NAMES[0]} (across) and {_NAMES[1]} (up):\n")
     out.print(picture(people, model.cluster_centers_, _BOX))
-    out.print("\nThe smoke is the people. The digits are the private centres, and all that is")
-    out.print("released of them. Beside each, what only their inventor may know:")
+    out.print("\nThe shades are the people. The digits are the private centres, and all that is")
+    out.print(
+        "released. Next to each, the exact numbers, which are known for invented people only:"
+    )
     out.print(_comparison(model, people))
     print_receipt(out, model.receipt_)
     out.print(_MEANING)
@@ -86,7 +83,7 @@ def _people(rng: np.random.Generator) -> Floats:
 
 
 def _comparison(model: PrivateKMeans, people: Floats) -> Table:
-    """The private centres beside the exact ones, which only invented people may show."""
+    """The private centres next to exact averages. people: (n, 2)."""
     labels = model.predict(people)
     table = Table(box=SIMPLE)
     for title in ("", "sleep", "coffee", "noisy size", "exact average", "exact size"):
@@ -95,7 +92,7 @@ def _comparison(model: PrivateKMeans, people: Floats) -> Table:
         zip(model.cluster_centers_, model.cluster_sizes_, strict=True)
     ):
         mine = people[labels == i]
-        exact = ", ".join(f"{x:.2f}" for x in mine.mean(axis=0)) if len(mine) else "nobody"
+        exact = ", ".join(f"{x:.2f}" for x in mine.mean(axis=0)) if len(mine) else "no rows"
         table.add_row(
             str(i), *(f"{x:.2f}" for x in center), f"{size:,.0f}", exact, f"{len(mine):,}"
         )

@@ -1,6 +1,6 @@
-"""The owner's look at a file: everything wrong with it, exactly, by place and never by value.
+"""What is wrong with a file, exactly, by place and never by value.
 
-What is found here is no release. It is for whoever owns the rows, before any budget is spent.
+This is no release. It is for the owner of the rows, before any budget is spent.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class FileReport:
 def check_file(
     layout: Layout, *, box: Box | None = None, on_rows: Callable[[int], None] | None = None
 ) -> FileReport:
-    """Read a file once and count what is wrong with it; `on_rows` hears how far it got."""
+    """Read a file once and count what is wrong with it; `on_rows` is called with the rows read."""
     width = len(layout.positions)
     rows = ragged = incomplete = 0
     cells = np.zeros((4, width), dtype=np.int64)
@@ -106,8 +106,8 @@ def _counts(block: Block, box: Box | None) -> np.ndarray[Any, np.dtype[np.int64]
 
 def _add_places(places: list[Place], block: Block, names: tuple[str, ...]) -> None:
     """Note the first places of each column; a ragged row is named once, not by its cells."""
-    torn = np.flatnonzero(block.ragged)[:_PLACES_IN_COLUMN]
-    found = [Place(int(block.lines[i]), None) for i in torn]
+    ragged = np.flatnonzero(block.ragged)[:_PLACES_IN_COLUMN]
+    found = [Place(int(block.lines[i]), None) for i in ragged]
     for j in np.flatnonzero(block.text.any(axis=0)):
         cells = np.flatnonzero(block.text[:, j] & ~block.ragged)[:_PLACES_IN_COLUMN]
         found += [Place(int(block.lines[i]), names[j]) for i in cells]

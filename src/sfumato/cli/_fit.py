@@ -1,169 +1,122 @@
-"""`sfumato fit`: private centres of a file."""
+"""`sfumato fit` and `sfumato predict`: private centres of files, and labels by them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from sfumato._base.files import appearing
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
-from sfumato._lattice.box import NanPolicy
 from sfumato._private_kmeans import PRIVATE, PrivateKMeans, load
+from sfumato.cli import _options as o
 from sfumato.cli._app import passes, print_json, progress
 from sfumato.cli._inputs import (
-    Bounded,
-    Reading,
-    Where,
-    box_of,
+    BoundedColumns,
+    check_engine,
     check_groups,
     check_output,
-    columns_bounded,
+    file_of,
     fit_on,
+    needed_box,
 )
 from sfumato.cli._inspect import check_rows
 from sfumato.cli._methods import configured
 from sfumato.cli._show import console, print_centers, print_receipt, shown
-from sfumato.engines._files import TableFile, layout_of
+from sfumato.engines._files import layout_of
 from sfumato.engines.formats._table import Layout
-from sfumato.methods import Method
 
 
-@dataclass(frozen=True)
-class Request:
-    """Everything that was asked for on the command line."""
-
-    data: tuple[str, ...]
-    output: Path
-    k: str
-    epsilon: float
-    delta: float
-    bounds: list[str] | None
-    bounds_file: Path | None
-    method: str
-    settings: list[str] | None
-    reading: Reading
-    n_rows: int | None
-    nan: NanPolicy
-    groups: str | None
-    max_rows_per_group: int
-    refuse: bool
-    random_state: int | None
-    where: Where
-
-    @property
-    def title(self) -> str:
-        """The data, in a word."""
-        return Path(self.data[0]).name if len(self.data) == 1 else f"{len(self.data)} files"
-
-    @property
-    def n_clusters(self) -> int | str:
-        """The number of centres, or that it is to be chosen."""
-        return int(self.k) if self.k.lstrip("+-").isdecimal() else self.k
-
-    def configured(self) -> str | Method:
-        """The method with its settings; refuses what cannot be."""
-        return configured(self.method, self.settings or [])
-
-    def file(self) -> TableFile:
-        """The files and the columns of them that are read."""
-        return self.reading.file(self.data, columns_bounded(self.bounds, self.bounds_file))
-
-
-def run(request: Request, *, as_json: bool) -> None:
+def run(request: o.Fit) -> None:
     """Fit, write the model, and print it. All that can be refused is refused before the charge."""
     _check(request)
     if request.bounds and request.bounds_file is not None:
         raise ValueError("bounds come from --bounds or from --bounds-file, not from both")
-    file = request.file()
+    file = file_of(request, request.data)
     layout = layout_of(file, groups=request.groups)
     _check_output(request, *(Path(each.where) for each in layout.table.files if each.local))
     model = _model(request, layout)
-    if request.refuse:
-        check_rows(layout)
-    with passes(f"fitting {request.title}"):
-        fit_on(request.where, model, file, groups=request.groups)
+    check_rows(request, layout)
+    many = len(request.data) > 1
+    title = f"{len(request.data)} files" if many else Path(request.data[0]).name
+    with passes(f"fitting {title}"):
+        fit_on(request, model, file)
     model.save(request.output)
-    if as_json:
+    if request.as_json:
         print_json({"written_to": str(request.output), **shown(model)})
         return
     out = console()
     k = len(model.cluster_centers_)
     centers = "centre" if k == 1 else "centres"
-    out.print(f"{k} private {centers} of {request.title}, by {request.method}")
+    out.print(f"{k} private {centers} of {title}, by {request.method}")
     print_centers(out, model, layout.titles)
     print_receipt(out, model.receipt_)
     out.print(f"Model written to {request.output}", soft_wrap=True)
 
 
-def _check(request: Request) -> None:
+def _n_clusters(request: o.Fit) -> int | str:
+    return int(request.k) if request.k.lstrip("+-").isdecimal() else request.k
+
+
+def _check(request: o.Fit) -> None:
     """Refuse what is wrong whatever the file holds."""
-    if request.n_clusters != "auto":
-        if isinstance(request.n_clusters, str):
+    n_clusters = _n_clusters(request)
+    if n_clusters != "auto":
+        if isinstance(n_clusters, str):
             raise ValueError(f"-k must be a whole number or auto, got {request.k!r}")
-        check_whole(request.n_clusters, "-k")
+        check_whole(n_clusters, "-k")
     check_epsilon(request.epsilon)
     check_delta(request.delta)
-    check_groups(request.groups, request.max_rows_per_group)
+    check_groups(request)
     if request.n_rows is not None:
         check_whole(request.n_rows, "--n-rows", least=0)
     if request.random_state is not None and not 0 <= request.random_state < 2**32:
         raise ValueError(
             f"--random-state must be a whole number from 0 to 2^32 - 1, got {request.random_state}"
         )
-    request.configured()
-    request.where.check()
+    configured(request.method, request.settings)
+    check_engine(request)
     _check_output(request)
 
 
-def _check_output(request: Request, *files: Path) -> None:
-    check_output(request.output, *map(Path, request.data), *files)
-    if request.bounds_file is not None:
-        check_output(request.output, request.bounds_file)
+def _check_output(request: o.Fit, *files: Path) -> None:
+    bounds = [] if request.bounds_file is None else [request.bounds_file]
+    check_output(request.output, *map(Path, request.data), *files, *bounds)
 
 
-def _model(request: Request, layout: Layout) -> PrivateKMeans:
+def _model(request: o.Fit, layout: Layout) -> PrivateKMeans:
     return PrivateKMeans(
-        n_clusters=request.n_clusters,
+        n_clusters=_n_clusters(request),
         epsilon=request.epsilon,
         delta=request.delta,
         bounds=_bounds(request, layout),
-        method=request.configured(),
+        method=configured(request.method, request.settings),
         n_rows=request.n_rows,
-        nan=request.nan,
+        nan="drop" if request.nan is o.Nan.DROP else "center",
         max_rows_per_group=request.max_rows_per_group,
         random_state=request.random_state,
     )
 
 
-def _bounds(request: Request, layout: Layout) -> str | tuple[tuple[float, ...], ...]:
+def _bounds(request: o.Fit, layout: Layout) -> str | tuple[tuple[float, ...], ...]:
     if PRIVATE in (request.bounds or []):
         if request.bounds != [PRIVATE] or request.bounds_file is not None:
-            raise ValueError("--bounds private buys the bounds of all columns and stands alone")
+            raise ValueError(
+                "--bounds private estimates the bounds of all columns: give no other bounds"
+            )
         return PRIVATE
-    box = box_of(layout, request.bounds, request.bounds_file)
-    if box is None:
-        raise ValueError(
-            "bounds are required, and come from outside the data: --bounds LOW,HIGH, "
-            "--bounds COLUMN=LOW,HIGH for each column, --bounds-file FILE, or --bounds private, "
-            "which buys them with a quarter of ε"
-        )
+    box = needed_box(
+        request, layout, "; or --bounds private, which estimates them with a quarter of ε"
+    )
     return box.lower, box.upper
 
 
-def run_predict(
-    model_path: Path,
-    data: Path,
-    output: Path,
-    *,
-    reading: Reading,
-    as_json: bool,
-) -> None:
+def run_predict(request: o.Predict) -> None:
     """Label every row and write the labels, whole or not at all."""
-    check_output(output, model_path, data)
-    model = _load(model_path)
-    layout = _layout(model, data, reading)
+    data, output = request.data, request.output
+    check_output(output, request.model, data)
+    model = _load(request.model)
+    layout = _layout(model, request)
     # The columns are matched; scikit-learn would warn that plain blocks bring no names.
     model.__dict__.pop("feature_names_in_", None)
     rows = missing = 0
@@ -176,7 +129,7 @@ def run_predict(
             rows += len(block.values)
             missing += int((~np.isfinite(block.values)).any(axis=1).sum())
             on_rows(rows)
-    if as_json:
+    if request.as_json:
         print_json({"written_to": str(output), "rows": rows, "rows_with_missing_cells": missing})
         return
     out = console()
@@ -193,18 +146,18 @@ def _load(path: Path) -> PrivateKMeans:
         raise ValueError(f"{path} is a damaged sfumato model") from None
 
 
-def _layout(model: PrivateKMeans, data: Path, reading: Reading) -> Layout:
+def _layout(model: PrivateKMeans, request: o.Predict) -> Layout:
     """Find the model's columns in the file: by the model's names, or else by position."""
-    names = getattr(model, "feature_names_in_", None)
-    asked = () if names is None or reading.columns else tuple(names)
-    file = reading.file(data, Bounded(asked))
+    names, data = getattr(model, "feature_names_in_", None), request.data
+    asked = () if names is None or request.columns else tuple(names)
+    file = file_of(request, data, BoundedColumns(asked))
     layout = layout_of(file, width=model.n_features_in_)
-    if not reading.columns and names is not None and layout.table.named:
+    if not request.columns and names is not None and layout.table.named:
         absent = [name for name in names if name not in layout.table.names]
         if absent:
             raise ValueError(
                 f"{data} lacks columns that the model was fitted on: {', '.join(absent)}. Name "
-                "the columns that stand for the model's, in their order, with --columns"
+                "the columns to use as the model's, in their order, with --columns"
             )
         return layout_of(file, columns=names.tolist())
     if len(layout.positions) != model.n_features_in_:

@@ -1,4 +1,4 @@
-"""Bounds as they are typed on a command line or written in a file."""
+"""What options mean: files with what is declared about them, bounds, places to write, engines."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ import csv
 import json
 import math
 import os
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from sfumato._base.validation import check_whole
-from sfumato._lattice.box import Box, NanPolicy
+from sfumato._lattice.box import Box
 from sfumato._private_kmeans import PrivateKMeans
+from sfumato.cli import _options as o
 from sfumato.engines._files import TableFile, layout_of
-from sfumato.engines._rows import Rows
 from sfumato.engines.formats._csv import Header
 from sfumato.engines.formats._table import Layout
 
@@ -28,42 +27,39 @@ _TABS = ("tab", "\\t")
 
 
 @dataclass(frozen=True)
-class Bounded:
-    """What bounds say about columns: names or positions of some, and which ones there are.
+class BoundedColumns:
+    """The columns that bounds name, by name or position, and which columns there are.
 
-    `columns` are all columns, or their number, if there are bounds for each one by itself.
+    `columns` are all columns, or their number, if every column has bounds of its own.
     """
 
     names: tuple[str, ...] = ()
     columns: tuple[str, ...] | int | None = None
 
 
-@dataclass(frozen=True)
-class Reading:
-    """What was said about the files that are read: --columns, --header and --sep."""
+def file_of(
+    request: o.Reading,
+    paths: Path | Sequence[str],
+    bounds: BoundedColumns | None = None,
+    *,
+    guess: bool = False,
+) -> TableFile:
+    """The files with what is declared about them, also by bounds.
 
-    columns: list[str] | None = None
-    header: bool | None = None
-    sep: str | None = None
-
-    def file(
-        self, paths: Path | Sequence[str], bounds: Bounded | None = None, *, guess: bool = False
-    ) -> TableFile:
-        """The files with what is declared about them, also by bounds.
-
-        With `guess`, for the owner's eyes only, a header that is not declared is guessed.
-        """
-        bounds = bounds or Bounded()
-        asked = columns_asked(self.columns)
-        columns: tuple[str, ...] | int | None = asked
-        if self.header is False and asked is None:
-            columns = bounds.columns
-        elif self.header is False and asked is not None and len(asked) == 1:
-            columns = int(asked[0]) if asked[0].isdecimal() else asked
-        header: Header = "guess" if guess and self.header is None else self.header
-        path = paths if isinstance(paths, Path) else tuple(paths)
-        sep = "\t" if self.sep in _TABS else self.sep
-        return TableFile(path, columns, header, sep, bounds.names)
+    With `guess`, for the owner of the file only, a header that is not declared is guessed.
+    """
+    if bounds is None:
+        bounds = columns_bounded(request) if isinstance(request, o.Bounded) else BoundedColumns()
+    asked = columns_asked(request.columns)
+    columns: tuple[str, ...] | int | None = asked
+    if request.header is False and asked is None:
+        columns = bounds.columns
+    elif request.header is False and asked is not None and len(asked) == 1:
+        columns = int(asked[0]) if asked[0].isdecimal() else asked
+    header: Header = "guess" if guess and request.header is None else request.header
+    path = paths if isinstance(paths, Path) else tuple(paths)
+    sep = "\t" if request.sep in _TABS else request.sep
+    return TableFile(path, columns, header, sep, bounds.names)
 
 
 def columns_asked(texts: list[str] | None) -> tuple[str, ...] | None:
@@ -79,17 +75,18 @@ def columns_asked(texts: list[str] | None) -> tuple[str, ...] | None:
     return tuple(fields)
 
 
-def columns_bounded(texts: list[str] | None, file: Path | None) -> Bounded:
+def columns_bounded(request: o.Bounded) -> BoundedColumns:
     """Read from --bounds or --bounds-file which columns there are."""
-    if file is None:
-        names = tuple(text.rpartition("=")[0] for text in texts or () if "=" in text)
-        alone = len(names) == len(texts or ())
-        return Bounded(names, (names or None) if alone else None)
-    data = bounds_in(file)
+    texts = request.bounds or []
+    if request.bounds_file is None:
+        names = tuple(text.rpartition("=")[0] for text in texts if "=" in text)
+        alone = len(names) == len(texts)
+        return BoundedColumns(names, (names or None) if alone else None)
+    data = bounds_in(request.bounds_file)
     if isinstance(data, dict):
-        return Bounded(tuple(data), tuple(data) or None)
+        return BoundedColumns(tuple(data), tuple(data) or None)
     sides = data if isinstance(data, list) else []
-    return Bounded((), next((len(side) for side in sides if isinstance(side, list)), None))
+    return BoundedColumns((), next((len(side) for side in sides if isinstance(side, list)), None))
 
 
 def bounds_in(file: Path) -> Any:  # noqa: ANN401
@@ -100,14 +97,13 @@ def bounds_in(file: Path) -> Any:  # noqa: ANN401
         raise ValueError(f"{file} is not JSON") from None
 
 
-def check_groups(groups: str | None, max_rows_per_group: int) -> int:
+def check_groups(request: o.Grouped) -> None:
     """Refuse a number of rows per group where there are no groups."""
-    most = check_whole(max_rows_per_group, "--max-rows-per-group")
-    if groups is None and most != 1:
-        raise ValueError(
-            "--max-rows-per-group needs --groups COLUMN, which says whose rows they are"
-        )
-    return most
+    if check_whole(request.max_rows_per_group, "--max-rows-per-group") != 1:
+        if request.groups is None:
+            raise ValueError(
+                "--max-rows-per-group needs --groups COLUMN, which has the person of each row"
+            )
 
 
 Pair = tuple[float, float]
@@ -115,10 +111,9 @@ Pair = tuple[float, float]
 _ADVICE = "write --bounds LOW,HIGH for all columns or --bounds COLUMN=LOW,HIGH for one"
 
 
-def box_of(
-    layout: Layout, texts: list[str] | None, file: Path | None, nan: NanPolicy = "center"
-) -> Box | None:
+def box_of(request: o.Bounded, layout: Layout) -> Box | None:
     """Build the box of the columns that are read; None if no bounds were given at all."""
+    texts, file = request.bounds, request.bounds_file
     if texts and file is not None:
         raise ValueError("bounds come from --bounds or from --bounds-file, not from both")
     if file is not None:
@@ -129,11 +124,33 @@ def box_of(
         return None
     without = [name for name, pair in zip(layout.names, pairs, strict=True) if pair is None]
     if without:
-        raise ValueError(f"there are no bounds for {_listing(without)}; {_ADVICE}")
+        columns = f"column{'s' if len(without) > 1 else ''} {listed(without, 10, 'columns')}"
+        raise ValueError(f"there are no bounds for {columns}; {_ADVICE}")
     known = [pair for pair in pairs if pair is not None]
     for name, (low, high) in zip(layout.names, known, strict=True):
-        _check(name, low, high)
-    return Box(tuple(low for low, _ in known), tuple(high for _, high in known), nan)
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ValueError(
+                f"bounds of column {name!r} must be two finite numbers, the lower one first, got "
+                f"{low:g},{high:g}"
+            )
+    return Box(tuple(low for low, _ in known), tuple(high for _, high in known))
+
+
+def needed_box(request: o.Bounded, layout: Layout, others: str = "") -> Box:
+    """The box of the columns that are read; refuses if no bounds were given."""
+    box = box_of(request, layout)
+    if box is None:
+        raise ValueError(
+            "bounds are required, and come from outside the data: --bounds LOW,HIGH, "
+            f"--bounds COLUMN=LOW,HIGH for each column, or --bounds-file FILE{others}"
+        )
+    return box
+
+
+def listed(names: Sequence[str], most: int, things: str = "") -> str:
+    """Names with commas, at most so many of them."""
+    more = f" and {len(names) - most} more {things}".rstrip() if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _from_texts(layout: Layout, texts: list[str]) -> list[Pair | None]:
@@ -141,7 +158,7 @@ def _from_texts(layout: Layout, texts: list[str]) -> list[Pair | None]:
     special: dict[int, Pair] = {}
     for text in texts:
         column, equals, numbers = text.rpartition("=")
-        pair = _pair(numbers.split(","), f"--bounds {text}")
+        pair = pair_of(numbers.split(","), f"--bounds {text}")
         if not equals:
             if general is not None:
                 raise ValueError(f"--bounds LOW,HIGH for all columns is given twice; {_ADVICE}")
@@ -158,7 +175,7 @@ def _from_file(layout: Layout, file: Path) -> list[Pair | None]:
     width = len(layout.positions)
     if isinstance(data, dict):
         special = {
-            layout.place_of(name): _pair(pair, f"{file}: {name}") for name, pair in data.items()
+            layout.place_of(name): pair_of(pair, f"{file}: {name}") for name, pair in data.items()
         }
         return [special.get(i) for i in range(width)]
     if not isinstance(data, list) or len(data) != 2:
@@ -172,29 +189,16 @@ def _from_file(layout: Layout, file: Path) -> list[Pair | None]:
             f"{file} must hold one number or {width} of them, one per column, on each side, got "
             f"{len(lower)} lower and {len(upper)} upper bounds"
         )
-    return [_pair(pair, str(file)) for pair in zip(lower, upper, strict=True)]
+    return [pair_of(pair, str(file)) for pair in zip(lower, upper, strict=True)]
 
 
-def _pair(values: Any, where: str) -> Pair:  # noqa: ANN401
+def pair_of(values: Any, where: str, advice: str = f"; {_ADVICE}") -> Pair:  # noqa: ANN401
+    """Two numbers as they were typed or written."""
     try:
         low, high = (float(value) for value in values)
     except (TypeError, ValueError):
-        raise ValueError(f"{where}: two numbers LOW,HIGH are needed; {_ADVICE}") from None
+        raise ValueError(f"{where}: two numbers LOW,HIGH are needed{advice}") from None
     return low, high
-
-
-def _check(name: str, low: float, high: float) -> None:
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ValueError(
-            f"bounds of column {name!r} must be two finite numbers, the lower one first, got "
-            f"{low:g},{high:g}"
-        )
-
-
-def _listing(names: Iterable[str]) -> str:
-    names = list(names)
-    more = f" and {len(names) - 10} more columns" if len(names) > 10 else ""
-    return f"column{'s' if len(names) > 1 else ''} {', '.join(names[:10])}{more}"
 
 
 def check_output(target: Path, *inputs: Path) -> None:
@@ -218,55 +222,35 @@ def check_output(target: Path, *inputs: Path) -> None:
 _PACKAGES = {"dask": "distributed", "spark": "pyspark", "compss": "pycompss"}
 
 
-@dataclass(frozen=True)
-class Where:
-    """An engine by its name, and the cluster that it starts or finds."""
-
-    engine: str = "auto"
-    workers: int | None = None
-    scheduler: str | None = None
-
-    @property
-    def here(self) -> bool:
-        """Whether the rows are read by this process."""
-        return self.engine not in _PACKAGES
-
-    def check(self) -> None:
-        """Refuse what does not go together, and an engine that is not installed."""
-        if self.workers is not None:
-            check_whole(self.workers, "--workers")
-        if self.here:
-            if self.workers is not None or self.scheduler is not None:
-                raise ValueError(
-                    "--workers and --scheduler are for a cluster: add --engine dask, spark or "
-                    "compss; on one machine SFUMATO_THREADS says how many threads read"
-                )
-        elif find_spec(_PACKAGES[self.engine]) is None:
-            raise ImportError(
-                f'--engine {self.engine} is not installed: pip install "sfumato[{self.engine}]"'
+def check_engine(request: o.Fit) -> None:
+    """Refuse what does not go together, and an engine that is not installed."""
+    if request.workers is not None:
+        check_whole(request.workers, "--workers")
+    engine = request.engine.value
+    if engine not in _PACKAGES:
+        if request.workers is not None or request.scheduler is not None:
+            raise ValueError(
+                "--workers and --scheduler are for a cluster: add --engine dask, spark or compss; "
+                "on one machine SFUMATO_THREADS sets the number of threads"
             )
-
-    def open(
-        self, file: TableFile, groups: str | None, max_rows_per_group: int
-    ) -> AbstractContextManager[Rows]:
-        """Open files on the cluster; what was started for them is closed with them."""
-        module = import_module(f"sfumato.engines._{self.engine}")
-        opened = getattr(module, f"open_{self.engine}_files")(
-            file,
-            groups=groups,
-            max_rows_per_group=max_rows_per_group,
-            workers=self.workers,
-            scheduler=self.scheduler,
-        )
-        return cast(AbstractContextManager[Rows], opened)
+    elif find_spec(_PACKAGES[engine]) is None:
+        raise ImportError(f'--engine {engine} is not installed: pip install "sfumato[{engine}]"')
 
 
-def fit_on(where: Where, model: PrivateKMeans, file: TableFile, *, groups: str | None) -> None:
-    """Fit a model to files, wherever they are read."""
-    if where.here:
+def fit_on(request: o.Fit, model: PrivateKMeans, file: TableFile) -> None:
+    """Fit a model to files on the engine that was asked for."""
+    engine, groups = request.engine.value, request.groups
+    if engine not in _PACKAGES:
         model.fit(file, groups=groups)
         return
-    with where.open(file, groups, model.max_rows_per_group) as rows:
+    open_files = getattr(import_module(f"sfumato.engines._{engine}"), f"open_{engine}_files")
+    with open_files(
+        file,
+        groups=groups,
+        max_rows_per_group=request.max_rows_per_group,
+        workers=request.workers,
+        scheduler=request.scheduler,
+    ) as rows:
         model.fit(rows)
     names = layout_of(file, groups=groups).given_names
     if names is not None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from sfumato.cli import _options as o
 from sfumato.cli._app import print_json
 from sfumato.cli._show import console
 from sfumato.methods import METHODS, NEEDS_DELTA, Method
@@ -29,7 +31,7 @@ class Setting:
     default: str | None
 
     def read(self, text: str) -> object:
-        """The value that a text stands for; raises `ValueError` if it is none."""
+        """Read a value; raises `ValueError` if the text is none of this type."""
         try:
             return _value(text, self.kind)
         except ValueError:
@@ -41,21 +43,16 @@ def settings_of(method: type[Method]) -> dict[str, Setting]:
     """The settings of a method by name; none if it is no dataclass."""
     if not is_dataclass(method):
         return {}
-    kinds = _kinds(method)
+    kinds: dict[str, Any] = {}
+    # A class of another package may name types that it does not import.
+    with suppress(NameError):
+        kinds = get_type_hints(method)
     own = (field for field in fields(method) if field.init)
     return {f.name: Setting(f.name, kinds.get(f.name, object), _default(f)) for f in own}
 
 
-def _kinds(method: type[Method]) -> dict[str, Any]:
-    """The types of the settings; none where a class names types that it does not import."""
-    try:
-        return get_type_hints(method)
-    except NameError:
-        return {}
-
-
-def configured(name: str, texts: list[str]) -> str | Method:
-    """A method with what was set; without settings its name. Refuses what cannot be.
+def configured(name: str, texts: list[str] | None) -> str | Method:
+    """A method with its settings; without settings its name. Refuses what is not valid.
 
     Nothing has been read or charged yet.
     """
@@ -70,7 +67,8 @@ def configured(name: str, texts: list[str]) -> str | Method:
         if not equals:
             raise ValueError(f"--set {text}: NAME=VALUE is needed, such as --set {_example(known)}")
         if key not in known:
-            raise ValueError(f"--set {text}: {_names(name, known)}")
+            names = f"the settings of {name} are {', '.join(known)}"
+            raise ValueError(f"--set {text}: {names if known else f'{name} has no settings'}")
         if key in values:
             raise ValueError(f"--set {text}: {key} is set twice")
         values[key] = known[key].read(value.strip())
@@ -86,12 +84,6 @@ def configured(name: str, texts: list[str]) -> str | Method:
 def _example(known: dict[str, Setting]) -> str:
     first = next(iter(known.values()), None)
     return f"{first.name}={first.default}" if first else "iterations=3"
-
-
-def _names(method: str, known: dict[str, Setting]) -> str:
-    if not known:
-        return f"{method} has no settings"
-    return f"the settings of {method} are {', '.join(known)}"
 
 
 def _value(text: str, kind: Any) -> object:  # noqa: ANN401
@@ -160,43 +152,38 @@ def _typed(value: object) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
-def run(*, as_json: bool) -> None:
+def run(request: o.Methods) -> None:
     """List every method with its settings."""
     listed = [_listed(name) for name in METHODS]
-    if as_json:
+    if request.as_json:
         print_json({"methods": listed})
         return
     out = console()
     for each in listed:
         delta = " Needs δ > 0." if each["needs_delta"] else ""
-        said = f"{each['description']}{delta}" if not each["why_not"] else each["why_not"]
-        out.print(f"{each['name']}: {said}", soft_wrap=True)
+        text = each["why_not"] or f"{each['description']}{delta}"
+        out.print(f"{each['name']}: {text}", soft_wrap=True)
         for setting in each["settings"]:
             default = "" if setting["default"] is None else f"={setting['default']}"
             out.print(f"    {setting['name']}{default}  ({setting['kind']})", soft_wrap=True)
 
 
 def _listed(name: str) -> dict[str, Any]:
+    listed = {"name": name, "description": "", "needs_delta": False, "settings": [], "why_not": ""}
     try:
         method = METHODS[name]
     except ImportError as error:
-        told = {"description": "", "needs_delta": False, "settings": [], "why_not": str(error)}
-        return {"name": name, **told}
+        return {**listed, "why_not": str(error)}
     settings = [
         {"name": each.name, "kind": _words(each.kind), "default": each.default}
         for each in settings_of(method).values()
     ]
-    return {
-        "name": name,
-        "description": _description(method),
-        "needs_delta": name in NEEDS_DELTA,
-        "settings": settings,
-        "why_not": "",
-    }
+    known = {"description": _description(method), "needs_delta": name in NEEDS_DELTA}
+    return {**listed, **known, "settings": settings}
 
 
 def _description(method: type[Method]) -> str:
-    """The first line of what a class says of itself."""
+    """The first line of the docstring of a class."""
     lines = (method.__doc__ or "").strip().splitlines()
     # A dataclass without a docstring is given its signature for one.
     return lines[0] if lines and not lines[0].startswith(f"{method.__name__}(") else ""

@@ -1,267 +1,318 @@
-"""Options of the command line, each described once. Loads nothing heavy."""
+"""The commands and their options: each command is a class, each of its fields an option.
 
-from __future__ import annotations
+Nothing heavy is loaded here, so that help is instant.
+"""
 
-from enum import Enum
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
+Nan = StrEnum("Nan", ["CENTER", "DROP"])
+ReportNan = StrEnum("ReportNan", ["CENTER", "KEEP", "DROP"])
+Truncation = StrEnum("Truncation", {"CLAMP": "clamp", "RESAMPLE": "resample", "NONE": "none"})
+Units = StrEnum("Units", {"DATA": "data", "BOX": "box"})
+BadRow = StrEnum("BadRow", ["REFUSE", "POLICY"])
+EngineName = StrEnum("EngineName", ["AUTO", "LOCAL", "DASK", "SPARK", "COMPSS"])
 
-class Nan(Enum):
-    """What becomes of cells that are not finite numbers."""
+_FORMATS = ".csv, .tsv (both also .gz), .npy or .parquet."
+_BOUNDS = (
+    "Public bounds of all columns, or of one; may be repeated. Choose them without looking at the "
+    "data: what lies outside is clipped."
+)
 
-    CENTER = "center"
-    DROP = "drop"
-
-
-class ReportNan(Enum):
-    """What becomes of cells that are not finite numbers when rows are perturbed."""
-
-    CENTER = "center"
-    KEEP = "keep"
-    DROP = "drop"
-
-
-class Truncation(Enum):
-    """What becomes of reports outside the bounds."""
-
-    CLAMP = "clamp"
-    RESAMPLE = "resample"
-    NONE = "none"
-
-
-class Units(Enum):
-    """What distances are measured in."""
-
-    DATA = "data"
-    BOX = "box"
-
-
-class BadRow(Enum):
-    """What becomes of a file with rows that are not rows of numbers."""
-
-    REFUSE = "refuse"
-    POLICY = "policy"
-
-
-class EngineName(Enum):
-    """Where the passes over the rows are run."""
-
-    AUTO = "auto"
-    LOCAL = "local"
-    DASK = "dask"
-    SPARK = "spark"
-    COMPSS = "compss"
-
-
-Files = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="DATA…",
-        help="Files of rows: .csv, .tsv (both also .gz), .npy or .parquet. Also a folder, a "
-        "pattern, or an address such as s3://bucket/rows/*.parquet.",
-    ),
-]
-EngineOption = Annotated[
-    EngineName,
-    typer.Option(
-        "--engine", help="Where the rows are read: this machine (auto, local), or a cluster."
-    ),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="With a cluster of its own: how many processes to start."),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="A cluster that is running: tcp://host:8786 (Dask), spark://host:7077 (Spark).",
-    ),
-]
-Data = Annotated[
-    Path,
-    typer.Argument(
-        metavar="DATA", help="A file of rows: .csv, .tsv (both also .gz), .npy or .parquet."
-    ),
-]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `fit` wrote.")]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="A,B,…",
-        help="Columns to read, by name or position from 0. Default: all. With --no-header one "
-        "number N says that there are N columns.",
-    ),
-]
-Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether the first line of a text table names the columns. Say so, or name columns "
-        "in --columns or --bounds: it is not guessed.",
-        show_default=False,
-    ),
-]
-Sep = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CHARACTER",
-        help="What separates the fields of a text table: , ; | or tab. Default: as in the header; "
-        "without one a comma, in .tsv a tab.",
-    ),
-]
-Bounds = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="[COLUMN=]LOW,HIGH",
-        help="Public bounds of all columns, or of one; may be repeated. Choose them without "
-        "looking at the data: what lies outside is clipped.",
-    ),
-]
-FitBounds = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="[COLUMN=]LOW,HIGH",
-        help="Public bounds of all columns, or of one; may be repeated. Choose them without "
-        "looking at the data: what lies outside is clipped. "
-        "`private` buys them with a quarter of ε.",
-    ),
-]
-BoundsFile = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help='Bounds as JSON: {"age": [17, 90], …} or [lower, upper].'),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
-Out = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write.")]
-MaybeOut = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Where to write, for --bounds-file."),
-]
-K = Annotated[int, typer.Option("--n-clusters", "-k", metavar="K", help="Number of centres.")]
-FitK = Annotated[
-    str,
-    typer.Option(
-        "--n-clusters",
-        "-k",
-        metavar="K",
-        help="Number of centres, or `auto`: chosen on what is released, at no further cost.",
-    ),
-]
+Data = Annotated[Path, Argument(metavar="DATA", help=f"A file of rows: {_FORMATS}")]
+Out = Annotated[Path, Option("--output", "-o", metavar="FILE", help="Where to write.")]
 Epsilon = Annotated[
-    float, typer.Option(metavar="ε", help="The privacy budget of this fit, all of it spent.")
+    float, Option("--epsilon", metavar="ε", help="The privacy budget, all of it spent.")
 ]
-Price = Annotated[float, typer.Option("--epsilon", metavar="ε", help="What the answer costs.")]
-Delta = Annotated[
-    float, typer.Option(metavar="δ", help="0 is pure ε-DP; above 0 allows Gaussian noise.")
-]
-MethodName = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME", help="A clustering method by name; `sfumato methods` lists them all."
-    ),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="A setting of the method, such as iterations=3; may be repeated. `sfumato methods` "
-        "lists the settings of every method and their defaults.",
-    ),
-]
-NRows = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", help="Declare the number of rows public. It is never compared with the data."
-    ),
-]
-NanOption = Annotated[
-    Nan,
-    typer.Option(help="Missing cells go to the centre of their column, or their row is dropped."),
-]
-Groups = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="The column that says whose rows are whose: protects a person with all their rows.",
-    ),
-]
-MaxRows = Annotated[
-    int, typer.Option(metavar="M", help="With --groups: how many rows of a group are used.")
-]
-OnBadRow = Annotated[
-    BadRow,
-    typer.Option(
-        help="refuse: read the file once before anything is spent, and stop if a cell holds text "
-        "or a row has too few or too many fields. policy: treat such cells as missing."
-    ),
-]
-RandomState = Annotated[
-    int | None,
-    typer.Option(
-        metavar="SEED", help="Seeds public randomness (starts), never the noise: two fits differ."
-    ),
-]
-Rows = Annotated[int, typer.Option("--n", metavar="N", help="Expected number of rows; roughly.")]
-Dimensions = Annotated[int, typer.Option("--d", metavar="D", help="Number of columns.")]
-PlanBounds = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="LOW,HIGH",
-        help="Bounds of all columns, or repeated for each in order: tells noise in their units.",
-    ),
-]
-RowsKnown = Annotated[
-    bool,
-    typer.Option(
-        "--n-rows-known", help="The fit will declare --n-rows, so that no method buys a count."
-    ),
-]
-PerUnit = Annotated[
-    float | None,
-    typer.Option(
-        "--epsilon",
-        metavar="ε",
-        help="ε per unit of distance: two points r apart look alike within a factor e^(εr).",
-    ),
-]
-Level = Annotated[
-    float | None,
-    typer.Option(
-        metavar="L", help="In place of --epsilon, with --radius: alike within e^L, so ε = L/R."
-    ),
-]
-Radius = Annotated[
-    float | None,
-    typer.Option(metavar="R", help="Points within this public distance are alike within e^L."),
-]
-TruncationOption = Annotated[
-    Truncation,
-    typer.Option(
-        help="Reports outside the bounds: move them to the border, draw again (with ε/2, to keep "
-        "the promise), or leave them."
-    ),
-]
-UnitsOption = Annotated[
-    Units,
-    typer.Option(
-        help="Distances in the units of the data, or in half-widths of each column's bounds."
-    ),
-]
-Keep = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="A,B,…",
-        help="Columns to carry through as they are, unprotected. All others are left out.",
-    ),
-]
-ReportNanOption = Annotated[
-    ReportNan,
-    typer.Option(
-        help="Missing cells go to the centre of their column; or stay missing, or their row is "
-        "left out, which both tell that they were."
-    ),
-]
+Delta = Annotated[float, Option(metavar="δ", help="0 is pure ε-DP; above 0 allows Gaussian noise.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """What every command takes."""
+
+    as_json: Annotated[bool, Option("--json", help="Print JSON on standard output.")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(Command):
+    """How files are read."""
+
+    columns: Annotated[
+        list[str] | None,
+        Option(
+            metavar="A,B,…",
+            help="Columns to read, by name or position from 0. Default: all. With --no-header one "
+            "number N says that there are N columns.",
+        ),
+    ] = None
+    header: Annotated[
+        bool | None,
+        Option(
+            "--header/--no-header",
+            help="Whether the first line of a text table names the columns. Say so, or name "
+            "columns in --columns or --bounds: it is not guessed.",
+            show_default=False,
+        ),
+    ] = None
+    sep: Annotated[
+        str | None,
+        Option(
+            metavar="CHARACTER",
+            help="What separates the fields of a text table: , ; | or tab. Default: as in the "
+            "header; without one a comma, in .tsv a tab.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounded(Reading):
+    """Which bounds the columns have."""
+
+    bounds: Annotated[list[str] | None, Option(metavar="[COLUMN=]LOW,HIGH", help=_BOUNDS)] = None
+    bounds_file: Annotated[
+        Path | None,
+        Option(metavar="FILE", help='Bounds as JSON: {"age": [17, 90], …} or [lower, upper].'),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusing(Reading):
+    """Whether files with bad rows are refused."""
+
+    on_bad_row: Annotated[
+        BadRow,
+        Option(
+            help="refuse: read the file once before anything is spent, and stop if a cell holds "
+            "text or a row has too few or too many fields. policy: treat such cells as missing."
+        ),
+    ] = BadRow.REFUSE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grouped(Refusing):
+    """Which rows belong to one person."""
+
+    groups: Annotated[
+        str | None,
+        Option(
+            metavar="COLUMN",
+            help="The column with the person of each row: protects a person with all their rows.",
+        ),
+    ] = None
+    max_rows_per_group: Annotated[
+        int, Option(metavar="M", help="With --groups: how many rows of a group are used.")
+    ] = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demo(Command):
+    """Cluster invented people, to see what it is like. Needs no data."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check(Bounded):
+    """Say what is wrong with a file. Exact numbers, for its owner: no privacy, no charge."""
+
+    data: Data
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(Grouped, Bounded):
+    """Find private centres of the rows of files. Writes a model with its receipt."""
+
+    data: Annotated[
+        list[str],
+        Argument(
+            metavar="DATA…",
+            help=f"Files of rows: {_FORMATS} Also a folder, a pattern, or an address such as "
+            "s3://bucket/rows/*.parquet.",
+        ),
+    ]
+    k: Annotated[
+        str,
+        Option(
+            "--n-clusters",
+            "-k",
+            metavar="K",
+            help="Number of centres, or `auto`: chosen on what is released, at no further cost.",
+        ),
+    ]
+    epsilon: Epsilon
+    output: Out
+    bounds: Annotated[
+        list[str] | None,
+        Option(
+            metavar="[COLUMN=]LOW,HIGH",
+            help=f"{_BOUNDS} `private` estimates them with a quarter of ε.",
+        ),
+    ] = None
+    delta: Delta = 0.0
+    method: Annotated[
+        str,
+        Option(
+            metavar="NAME", help="A clustering method by name; `sfumato methods` lists them all."
+        ),
+    ] = "auto"
+    settings: Annotated[
+        list[str] | None,
+        Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A setting of the method, such as iterations=3; may be repeated. `sfumato "
+            "methods` lists the settings of every method and their defaults.",
+        ),
+    ] = None
+    nan: Annotated[
+        Nan, Option(help="Missing cells go to the centre of their column, or their row is dropped.")
+    ] = Nan.CENTER
+    n_rows: Annotated[
+        int | None,
+        Option(
+            metavar="N",
+            help="Declare the number of rows public. It is never compared with the data.",
+        ),
+    ] = None
+    random_state: Annotated[
+        int | None,
+        Option(
+            metavar="SEED",
+            help="Seeds public randomness (starts), never the noise: two fits differ.",
+        ),
+    ] = None
+    engine: Annotated[
+        EngineName,
+        Option(help="Where the rows are read: this machine (auto, local), or a cluster."),
+    ] = EngineName.AUTO
+    workers: Annotated[
+        int | None,
+        Option(metavar="N", help="With a cluster of its own: how many processes to start."),
+    ] = None
+    scheduler: Annotated[
+        str | None,
+        Option(
+            metavar="ADDRESS",
+            help="A cluster that is running: tcp://host:8786 (Dask), spark://host:7077 (Spark).",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds(Grouped):
+    """Estimate bounds of the columns of a file privately, where none are known. Spends ε."""
+
+    data: Data
+    epsilon: Epsilon
+    output: Annotated[
+        Path | None,
+        Option("--output", "-o", metavar="FILE", help="Where to write, for --bounds-file."),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Perturb(Refusing, Bounded):
+    """Perturb each row on its own with nD-Laplace noise, so that near points look alike."""
+
+    data: Data
+    output: Out
+    epsilon: Annotated[
+        float | None,
+        Option(
+            metavar="ε",
+            help="ε per unit of distance: two points r apart look alike within a factor e^(εr).",
+        ),
+    ] = None
+    level: Annotated[
+        float | None,
+        Option(
+            metavar="L", help="In place of --epsilon, with --radius: alike within e^L, so ε = L/R."
+        ),
+    ] = None
+    radius: Annotated[
+        float | None,
+        Option(metavar="R", help="Points within this public distance are alike within e^L."),
+    ] = None
+    truncation: Annotated[
+        Truncation,
+        Option(
+            help="Reports outside the bounds: move them to the border, draw again (with ε/2, which "
+            "keeps the guarantee), or leave them."
+        ),
+    ] = Truncation.CLAMP
+    units: Annotated[
+        Units,
+        Option(
+            help="Distances in the units of the data, or in half-widths of each column's bounds."
+        ),
+    ] = Units.DATA
+    keep: Annotated[
+        list[str] | None,
+        Option(
+            metavar="A,B,…",
+            help="Columns to copy as they are, unprotected. All others are left out.",
+        ),
+    ] = None
+    nan: Annotated[
+        ReportNan,
+        Option(
+            help="Missing cells go to the centre of their column; or stay missing, or their row is "
+            "left out, which both reveal that they were missing."
+        ),
+    ] = ReportNan.CENTER
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predict(Reading):
+    """Label every row of a file with its nearest centre. For rows of your own: no release."""
+
+    model: Annotated[Path, Argument(metavar="MODEL", help="A model that `fit` wrote.")]
+    data: Data
+    output: Out
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(Command):
+    """Predict the error, memory and passes of every method. Needs no data, costs no privacy."""
+
+    n: Annotated[int, Option("--n", metavar="N", help="Expected number of rows; roughly.")]
+    d: Annotated[int, Option("--d", metavar="D", help="Number of columns.")]
+    k: Annotated[int, Option("--n-clusters", "-k", metavar="K", help="Number of centres.")]
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    bounds: Annotated[
+        list[str] | None,
+        Option(
+            metavar="LOW,HIGH",
+            help="Bounds of all columns, or repeated for each in order: states noise in their "
+            "units.",
+        ),
+    ] = None
+    n_rows_known: Annotated[
+        bool,
+        Option(
+            "--n-rows-known",
+            help="The fit will declare --n-rows, so that no method spends budget on a count.",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Methods(Command):
+    """List the clustering methods, with their settings and defaults."""
+
+
+COMMANDS: dict[type[Command], str] = {
+    Demo: "_demo.run",
+    Check: "_inspect.run",
+    Fit: "_fit.run",
+    Bounds: "_plan.run_bounds",
+    Perturb: "_rewrite.run",
+    Predict: "_fit.run_predict",
+    Plan: "_plan.run",
+    Methods: "_methods.run",
+}
+"""The function that runs each command. Its module is loaded when it runs."""

@@ -1,10 +1,8 @@
-"""`sfumato bounds`: bounds of a file's columns, released with privacy budget."""
+"""`sfumato plan` and `sfumato bounds`: predicted errors, and private bounds of a file's columns."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -16,38 +14,29 @@ from sfumato._base.validation import check_epsilon, check_whole
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._planning import plan, sentences_of, table_of
 from sfumato._private_bounds.estimate import ReleasedBounds, release_bounds
+from sfumato.cli import _options as o
 from sfumato.cli._app import passes, print_json
-from sfumato.cli._inputs import Reading, check_groups, check_output
+from sfumato.cli._inputs import check_groups, check_output, file_of, pair_of
 from sfumato.cli._inspect import check_rows
 from sfumato.cli._show import console, number, print_receipt
 from sfumato.engines._files import layout_of
 from sfumato.engines.formats._table import Layout
 
 
-def run(
-    *,
-    n: int,
-    d: int,
-    k: int,
-    epsilon: float,
-    delta: float,
-    bounds: list[str] | None,
-    n_rows_known: bool,
-    as_json: bool,
-) -> None:
+def run(request: o.Plan) -> None:
     """Plan, and print the table or JSON."""
-    for name, value in (("--n", n), ("--d", d), ("-k", k)):
+    for name, value in (("--n", request.n), ("--d", request.d), ("-k", request.k)):
         check_whole(value, name)
     planned = plan(
-        n=n,
-        d=d,
-        k=k,
-        epsilon=epsilon,
-        delta=delta,
-        bounds=_bounds(bounds, d),
-        n_rows_known=n_rows_known,
+        n=request.n,
+        d=request.d,
+        k=request.k,
+        epsilon=request.epsilon,
+        delta=request.delta,
+        bounds=_bounds(request.bounds, request.d),
+        n_rows_known=request.n_rows_known,
     )
-    if as_json:
+    if request.as_json:
         print_json(planned.to_dict())
         return
     out = console()
@@ -65,41 +54,21 @@ def _bounds(texts: list[str] | None, d: int) -> tuple[list[float], list[float]] 
             f"--bounds LOW,HIGH is given once for all columns or {d} times, once for each of them "
             f"in order, got {len(texts)}"
         )
-    pairs = [_pair(text) for text in texts] * (d // len(texts))
+    pairs = [pair_of(text.split(","), f"--bounds {text}", "") for text in texts]
+    pairs *= d // len(texts)
     return [low for low, _ in pairs], [high for _, high in pairs]
 
 
-def _pair(text: str) -> tuple[float, float]:
-    try:
-        low, high = (float(number) for number in text.split(","))
-    except ValueError:
-        raise ValueError(f"--bounds {text}: two numbers LOW,HIGH are needed") from None
-    return low, high
-
-
-@dataclass(frozen=True)
-class Request:
-    """Everything that was asked for on the command line."""
-
-    data: Path
-    epsilon: float
-    output: Path | None
-    reading: Reading
-    groups: str | None
-    max_rows_per_group: int
-    refuse: bool
-
-
-def run_private_bounds(request: Request, *, as_json: bool) -> None:
-    """Buy bounds and print them. All that can be refused is refused before the charge."""
+def run_bounds(request: o.Bounds) -> None:
+    """Estimate bounds and print them. All that can be refused is refused before the charge."""
     epsilon = check_epsilon(request.epsilon)
-    most = check_groups(request.groups, request.max_rows_per_group)
+    check_groups(request)
     if request.output is not None:
         check_output(request.output, request.data)
-    file = request.reading.file(request.data)
+    file = file_of(request, request.data)
     layout = layout_of(file, groups=request.groups)
-    if request.refuse:
-        check_rows(layout)
+    check_rows(request, layout)
+    most = request.max_rows_per_group
     curator = HistogramCurator(
         file, ledger=Ledger(epsilon), groups=request.groups, max_rows_per_group=most
     )
@@ -116,7 +85,7 @@ def run_private_bounds(request: Request, *, as_json: bool) -> None:
         notes=released.notes,
         source=curator.source,
     )
-    if as_json:
+    if request.as_json:
         print_json({"bounds": found, "receipt": receipt.to_dict()})
         return
     out = console()

@@ -1,4 +1,4 @@
-"""From one table to another, block by block: numbers go through a change, kept columns beside."""
+"""`sfumato perturb`: copies a table block by block, with its numbers perturbed."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import gzip
 import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol, cast
+from typing import IO, Any, Literal, cast
 
 import numpy as np
 
 from sfumato._base.files import appearing_as
 from sfumato._base.types import Floats
 from sfumato._core.local.randomizer import Randomizer
+from sfumato.cli import _options as o
 from sfumato.cli._app import print_json, progress
-from sfumato.cli._inputs import Reading, box_of, check_output, columns_asked, columns_bounded
+from sfumato.cli._inputs import check_output, columns_asked, file_of, needed_box
 from sfumato.cli._inspect import check_rows
 from sfumato.cli._show import console
 from sfumato.engines._files import layout_of
@@ -25,24 +26,13 @@ from sfumato.engines.formats._csv import Delimited
 from sfumato.engines.formats._parquet import Parquet, ParquetOut
 from sfumato.engines.formats._records import readable
 from sfumato.engines.formats._table import Layout
-from sfumato.local._ndlaplace import NDLaplace, Truncation
-from sfumato.local._receipt import LocalReceipt
+from sfumato.local._ndlaplace import NDLaplace
 from sfumato.local._transformer import LocalPlan
 
 _FORMATS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 
 Change = Callable[[Floats], Floats]
-"""What happens to a block of numbers; it has as many rows and columns afterwards."""
-
-
-class TableOut(Protocol):
-    """A table that is written block by block."""
-
-    def write(self, columns: Sequence[Any]) -> None:
-        """Write some rows, given column by column."""
-
-    def close(self) -> None:
-        """Write the end of the file."""
+"""Perturbs a block of numbers, of shape (n, d), in the user's units; the shape stays."""
 
 
 class TextOut:
@@ -52,7 +42,7 @@ class TextOut:
         self, path: Path, names: Sequence[str] | None, delimiter: str, *, zipped: bool
     ) -> None:
         raw: IO[bytes] = path.open("wb")
-        # Without its name and time inside, a zipped table does not say where and when it was made.
+        # A zipped table contains no file name and no time.
         packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if zipped else raw
         self._closing = (packed, raw)
         self._file = io.TextIOWrapper(
@@ -72,23 +62,15 @@ class TextOut:
             file.close()
 
 
-@dataclass(frozen=True)
-class Carried:
-    """How many rows went through, and how many were left out."""
-
-    rows: int
-    left_out: int
-
-
 def check_format(name: str) -> None:
-    """Refuse a name of which the ending says no format that tables are written in."""
+    """Refuse a name that does not end in a format that tables are written in."""
     if not name.lower().endswith(_FORMATS):
         raise ValueError(
             f"the name of --output must end in {', '.join(_FORMATS)}, got {Path(name).name!r}"
         )
 
 
-def carry(
+def copy_table(
     layout: Layout,
     place: Path,
     name: str,
@@ -96,11 +78,11 @@ def carry(
     *,
     drop: bool,
     on_rows: Callable[[int], None],
-) -> Carried:
+) -> tuple[int, int]:
     """Write a table at `place`, in the format of `name`: its numbers changed, in their order.
 
     With `drop` a row with a cell that is not a finite number is left out. One block is held at a
-    time.
+    time. Returns the number of rows that were copied, and of those that were left out.
     """
     order = sorted((*layout.positions, *layout.kept))
     rows = left_out = 0
@@ -108,11 +90,11 @@ def carry(
         for values, kept in _blocks(layout, to_parquet=name.lower().endswith(".parquet")):
             chosen = np.isfinite(values).all(axis=1) if drop else np.ones(len(values), np.bool_)
             changed = dict(zip(layout.positions, change(values[chosen]).T, strict=True))
-            beside = {i: _few(part, chosen) for i, part in zip(layout.kept, kept, strict=True)}
-            out.write([changed[i] if i in changed else beside[i] for i in order])
+            others = {i: _few(part, chosen) for i, part in zip(layout.kept, kept, strict=True)}
+            out.write([changed[i] if i in changed else others[i] for i in order])
             rows, left_out = rows + int(chosen.sum()), left_out + int((~chosen).sum())
             on_rows(rows + left_out)
-    return Carried(rows, left_out)
+    return rows, left_out
 
 
 def _blocks(layout: Layout, *, to_parquet: bool) -> Iterator[tuple[Floats, list[Any]]]:
@@ -138,7 +120,7 @@ def _texts(cells: Iterator[list[Any]], to_parquet: bool) -> Iterator[list[str]]:
         yield list(map(readable, texts)) if to_parquet else texts
 
 
-def _out(layout: Layout, place: Path, name: str, order: list[int]) -> TableOut:
+def _out(layout: Layout, place: Path, name: str, order: list[int]) -> TextOut | ParquetOut:
     table = layout.table
     names = [table.names[i] for i in order]
     if name.endswith(".parquet"):
@@ -166,104 +148,80 @@ def _cells(column: Any) -> list[Any]:  # noqa: ANN401
     return cells
 
 
-Nan = Literal["center", "keep", "drop"]
-
-
-@dataclass(frozen=True)
-class Request:
-    """Everything that was asked for on the command line."""
-
-    data: Path
-    output: Path
-    epsilon: float | None
-    level: float | None
-    radius: float | None
-    bounds: list[str] | None
-    bounds_file: Path | None
-    truncation: Truncation
-    units: Literal["data", "box"]
-    reading: Reading
-    keep: list[str] | None
-    nan: Nan
-    refuse: bool
-
-
-def run(request: Request, *, as_json: bool) -> None:
+def run(request: o.Perturb) -> None:
     """Perturb a file. All that can be refused is refused before a row is read."""
     check_format(request.output.name)
     check_output(request.output, request.data, *filter(None, [request.bounds_file]))
-    layout = _layout(request)
+    layout = layout_of(file_of(request, request.data), keep=columns_asked(request.keep) or ())
+    # The columns come out in the order of the file, however they were asked for.
+    layout = replace(layout, positions=tuple(sorted(layout.positions)))
     plan = _plan(request, layout)
-    if request.refuse:
-        check_rows(layout)
-    carried = _perturb(request, layout, plan)
+    check_rows(request, layout)
+    copied, left_out = _perturb(request, layout, plan)
     receipt = replace(plan.receipt, notes=(*plan.receipt.notes, *_notes(request, layout)))
-    if as_json:
+    if request.as_json:
         print_json(
             {
                 "written_to": str(request.output),
-                "rows": carried.rows,
-                "rows_left_out": carried.left_out,
+                "rows": copied,
+                "rows_left_out": left_out,
                 **_columns(layout),
                 "receipt": receipt.to_dict(),
             }
         )
         return
-    _print(request, layout, carried, receipt)
+    out = console()
+    out.print(f"Reports of {request.data.name}, by {receipt.method}")
+    for sentence in receipt.sentences():
+        out.print(sentence)
+    others = _columns(layout)["left_out"]
+    if others:
+        out.print(f"Columns left out: {', '.join(others)}. --keep copies columns as they are.")
+    if left_out:
+        rows = "row" if left_out == 1 else "rows"
+        out.print(f"{left_out:,} {rows} with missing cells left out.")
+    reports = "report" if copied == 1 else "reports"
+    out.print(f"{copied:,} {reports} written to {request.output}", soft_wrap=True)
 
 
-def _layout(request: Request) -> Layout:
-    named = columns_bounded(request.bounds, request.bounds_file)
-    file = request.reading.file(request.data, named)
-    layout = layout_of(file, keep=columns_asked(request.keep) or ())
-    # The columns come out in the order of the file, however they were asked for.
-    return replace(layout, positions=tuple(sorted(layout.positions)))
-
-
-def _plan(request: Request, layout: Layout) -> LocalPlan:
-    box = box_of(layout, request.bounds, request.bounds_file)
-    if box is None:
-        raise ValueError(
-            "bounds are required, and come from outside the data: --bounds LOW,HIGH, "
-            "--bounds COLUMN=LOW,HIGH for each column, or --bounds-file FILE"
-        )
+def _plan(request: o.Perturb, layout: Layout) -> LocalPlan:
     return NDLaplace(
         request.epsilon,
         level=request.level,
         radius=request.radius,
-        truncation=request.truncation,
-        units=request.units,
-        nan="keep" if request.nan == "keep" else "center",
-    ).plan(box)
+        truncation=request.truncation.value,
+        units=request.units.value,
+        nan=_missing(request),
+    ).plan(needed_box(request, layout))
 
 
-def _perturb(request: Request, layout: Layout, plan: LocalPlan) -> Carried:
-    randomizer = Randomizer(
-        plan.lattice.box,
-        units=plan.lattice.units,
-        missing="keep" if request.nan == "keep" else "center",
-    )
+def _missing(request: o.Perturb) -> Literal["keep", "center"]:
+    return "keep" if request.nan is o.ReportNan.KEEP else "center"
+
+
+def _perturb(request: o.Perturb, layout: Layout, plan: LocalPlan) -> tuple[int, int]:
+    randomizer = Randomizer(plan.lattice.box, units=plan.lattice.units, missing=_missing(request))
     with (
         progress(f"perturbing {request.data.name}") as on_rows,
         appearing_as(request.output) as place,
     ):
-        return carry(
+        return copy_table(
             layout,
             place,
             request.output.name,
             lambda rows: randomizer.perturb(rows, plan.mechanism, clamp=plan.clamp),
-            drop=request.nan == "drop",
+            drop=request.nan is o.ReportNan.DROP,
             on_rows=on_rows,
         )
 
 
-def _notes(request: Request, layout: Layout) -> tuple[str, ...]:
+def _notes(request: o.Perturb, layout: Layout) -> tuple[str, ...]:
     notes = []
     if layout.kept:
         names = ", ".join(layout.table.names[i] for i in layout.kept)
-        notes.append(f"kept as they are, outside the promise: {names}")
-    if request.nan == "drop":
-        notes.append("rows with missing cells are left out, which tells that they had some")
+        notes.append(f"kept as they are, outside the guarantee: {names}")
+    if request.nan is o.ReportNan.DROP:
+        notes.append("rows with missing cells are left out, which reveals that they had some")
     return tuple(notes)
 
 
@@ -275,18 +233,3 @@ def _columns(layout: Layout) -> dict[str, list[str]]:
         "kept": [names[i] for i in layout.kept],
         "left_out": [name for i, name in enumerate(names) if i not in used],
     }
-
-
-def _print(request: Request, layout: Layout, carried: Carried, receipt: LocalReceipt) -> None:
-    out = console()
-    out.print(f"Reports of {request.data.name}, by {receipt.method}")
-    for sentence in receipt.sentences():
-        out.print(sentence)
-    left_out = _columns(layout)["left_out"]
-    if left_out:
-        out.print(f"Columns left out: {', '.join(left_out)}. --keep carries columns through.")
-    if carried.left_out:
-        rows = "row" if carried.left_out == 1 else "rows"
-        out.print(f"{carried.left_out:,} {rows} with missing cells left out.")
-    reports = "report" if carried.rows == 1 else "reports"
-    out.print(f"{carried.rows:,} {reports} written to {request.output}", soft_wrap=True)

@@ -48,11 +48,11 @@ def centers_table(model: PrivateKMeans, names: Sequence[str], width: int) -> tup
     table.add_column("noisy size", justify="right")
     columns = model.cluster_centers_[:_MOST_ROWS].T.tolist()
     shown: list[list[str]] = []
-    room = width - _MARGIN
+    space = width - _MARGIN
     for name, low, high, values in zip(names, box.lower, box.upper, columns, strict=True):
         cells = [number(value, low, high) for value in values]
-        room -= min(_WIDEST, max(map(len, (name, *cells)))) + 3
-        if shown and (room < 0 or len(shown) == _MOST_COLUMNS):
+        space -= min(_WIDEST, max(map(len, (name, *cells)))) + 3
+        if shown and (space < 0 or len(shown) == _MOST_COLUMNS):
             break
         table.add_column(
             name, justify="right", overflow="ellipsis", no_wrap=True, max_width=_WIDEST
@@ -64,7 +64,7 @@ def centers_table(model: PrivateKMeans, names: Sequence[str], width: int) -> tup
 
 
 def print_centers(out: Console, model: PrivateKMeans, names: Sequence[str]) -> None:
-    """Print the centres, and say what of them there was no room for."""
+    """Print the centres, and how many of them and of the columns are not shown."""
     table, shown = centers_table(model, names, out.width)
     out.print(table)
     more = {"centres": len(model.cluster_centers_) - _MOST_ROWS, "columns": len(names) - shown}
@@ -124,7 +124,7 @@ def print_guess(out: Console, guessed: dict[str, Any]) -> None:
 
 
 def _worth_showing(report: FileReport) -> list[ColumnReport]:
-    """All columns, or of very many those that have something to tell."""
+    """All columns, or of very many those with missing, text or outside cells."""
     if len(report.columns) <= _MOST_ROWS:
         return list(report.columns)
     return [c for c in report.columns if c.missing or c.text or c.outside][:_MOST_ROWS]

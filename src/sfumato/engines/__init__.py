@@ -1,4 +1,4 @@
-"""Where rows come from: memory, files, Dask, Spark, COMPSs. Loaded when it is asked for."""
+"""Where rows come from: memory, files, Dask, Spark, COMPSs. Each is loaded at its first use."""
 
 from __future__ import annotations
 
@@ -26,20 +26,11 @@ _MODULES = {
     "watch": "_progress",
 }
 
-__all__ = [
-    "TableFile",
-    "open_compss_files",
-    "open_dask",
-    "open_dask_files",
-    "open_file",
-    "open_spark",
-    "open_spark_files",
-    "watch",
-]
+__all__ = [*_MODULES]
 
 
 def __getattr__(name: str) -> object:
-    # Dask, Spark and COMPSs are extras: who does not ask for them does not need them.
+    # Dask, Spark and COMPSs are extras and need not be installed.
     if name in _MODULES:
         return getattr(import_module(f"sfumato.engines.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'sfumato.engines' has no attribute {name!r}")

@@ -1,54 +1,49 @@
-"""One pure task for some partitions at a time, wherever Dask's workers hold them."""
+"""Rows on Dask: one pure task for some partitions at a time, on the worker that holds them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, pairwise
 from queue import Empty, SimpleQueue
-from typing import Any, cast
+from typing import Any
 
 import dask
 from dask import delayed
 from numpy.typing import NDArray
 
-from sfumato._lattice.box import Box
+from sfumato._base.validation import check_whole
 from sfumato.engines._dask_worker import (
     OWNER,
     DaskTable,
     Results,
-    Task,
-    can_be_made_again,
+    can_be_recomputed,
+    encoded_partition,
     floats_of,
     frame_of_pieces,
-    lattice_of,
     run_here,
     run_on,
-    run_over,
     same,
     table_of,
 )
-from sfumato.engines._files import TableFile, layout_of
-from sfumato.engines._frames import Blocks
-from sfumato.engines._memory import ArrayRows, check_whole
+from sfumato.engines._files import FileOpener
+from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import FileChanged, PartedRows, PartitionsMissing, pieces_of
-from sfumato.engines._rows import Fold, Partial, Pick, Picked, Rows
+from sfumato.engines._rows import Blocks, Fold, Partial, Picked, RowEncoder, Rows, Task
 from sfumato.engines._threads import allowed_threads
-from sfumato.engines.formats._csv import Header
-from sfumato.engines.formats._storage import Paths
-from sfumato.engines.formats._table import Column, Layout
+from sfumato.engines.formats._table import Layout
 
 _CRITICAL = 50
 
 _SETTINGS = {
-    # A worker that dies twice in a short time is started again nevertheless.
+    # A worker that dies twice in a short time is restarted all the same.
     "distributed.deploy.lost-worker-timeout": "1 day",
-    # Pages about the cluster would be open to every user of the machine.
+    # No dashboard: every user of the machine could open it.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
-    # A new connection for each query, with keys of its own, would take as long as the answer.
+    # A new encrypted connection for each query would take as long as the answer.
     "distributed.scheduler.reuse-broadcast-comm": True,
-    # What is measured for those pages takes a tenth of a processor, and a pass is short.
+    # Profiling and monitoring take a tenth of a processor.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1 s",
     "distributed.admin.system-monitor.interval": "5 s",
@@ -70,10 +65,10 @@ def current_client() -> Any:  # noqa: ANN401
 
 @contextmanager
 def connected(workers: int | None = None, scheduler: str | None = None) -> Iterator[Any]:
-    """Connect to the scheduler at an address, or start workers on this machine; end with both.
+    """Connect to the scheduler at an address, or start workers on this machine; close both.
 
-    A cluster of this machine has one process for each worker, of one thread each. What its
-    processes tell each other is encrypted, so that other users of the machine cannot ask them.
+    A cluster of this machine has one process of one thread for each worker. Its connections are
+    encrypted, so that other users of the machine cannot query the workers.
     """
     from distributed import Client, LocalCluster
 
@@ -90,7 +85,7 @@ def connected(workers: int | None = None, scheduler: str | None = None) -> Itera
             n_workers=count,
             threads_per_worker=1,
             processes=True,
-            # A row's value may stand in the report of an error.
+            # Reports of errors may contain values of rows.
             silence_logs=_CRITICAL,
             dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
@@ -102,19 +97,20 @@ def connected(workers: int | None = None, scheduler: str | None = None) -> Itera
         yield client
 
 
-# Passing a task to a worker costs milliseconds: small partitions are done together, but not so
-# many that a lost worker would cost much, or that nobody sees how far a pass has come.
+# Passing a task to a worker costs milliseconds: small partitions are done together, but few
+# enough that a lost worker costs little and progress is visible.
 _BATCH_BYTES = 2**26
 
-# Where a thread has no more than this to count, the scheduler's tasks would take a good part of it.
+# Passes with less than this per thread do without tasks of the scheduler: docs/decisions/0013.
 _SHORT_BYTES = 2**27
 
-# A task that goes to more workers than this is sent once and passed on from one to the other.
+# A task that goes to more workers than this is sent once and copied from worker to worker.
 _COPIES = 16
 
-# Seconds between results that are fetched together.
+# Results that come within so many seconds are fetched together.
 _CLOSELY = 0.02
 
+# Errors whose messages contain no values of rows.
 _HARMLESS = (OSError, ImportError, FileChanged)
 
 # Storage may fail for a moment.
@@ -122,10 +118,10 @@ _RETRIES = 2
 
 
 class DaskEngine:
-    """Partitions that Dask's workers put on the lattice once, keep, and make again when lost.
+    """Partitions that Dask's workers encode once, keep, and recompute when lost.
 
-    Each `source` says how its partition is made: a delayed value, or a piece of a file. With
-    `owner`, the column that says whose rows are whose, every group lies in one partition.
+    Each source says how its partition is computed: a delayed value, or a piece of a file. `owner`
+    is the column of the labels of groups; every group lies in one partition.
     """
 
     def __init__(
@@ -139,10 +135,11 @@ class DaskEngine:
     ) -> None:
         self._client = client
         self._sources = list(sources)
-        self._n_features = n_features
+        self.n_parts = len(self._sources)
+        self.n_features = n_features
         self._owner = owner
-        self._most = max_rows_per_group
-        self._box: Box | None = None
+        self.max_rows_per_group = max_rows_per_group
+        self._encoder: RowEncoder | None = None
         self._lattices: list[Any] = []
         self._workers: dict[str, int] = {}
         self._batches: list[list[int]] = []
@@ -150,56 +147,29 @@ class DaskEngine:
         self._short = False
         self._earlier: list[Any] = []
 
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self._n_features
-
-    @property
-    def n_parts(self) -> int:
-        """Number of partitions."""
-        return len(self._sources)
-
-    @property
-    def max_rows_per_group(self) -> int | None:
-        """Rows that one group can have, or None where every row stands for itself."""
-        return self._most
-
     def run(self, task: Task) -> Iterator[Partial | Picked]:
         """Yield what the task returns for every partition, as it comes."""
-        if isinstance(task, Fold) and not isinstance(task.scale, Box):
-            # A binning is laid on the rows once.
-            yield from self._results(self._over(task))
+        if task.encoder != self._encoder:
+            self._encode(task.encoder)
+            yield from self._results(self._on(task, [[part] for part in range(self.n_parts)]))
             return
-        box = task.box if isinstance(task, Pick) else cast(Box, task.scale)
-        if box == self._box:
-            left = self._batches if self._short else self._dealt()
-            if self._short and isinstance(task, Fold):
-                found, left = self._asked(task)
-                yield from chain.from_iterable(found)
-            if left:
-                yield from self._results(self._on(task, left))
-            return
-        self._keep(box)
-        yield from self._results(self._on(task, [[part] for part in range(self.n_parts)]))
+        left = self._batches if self._short else self._dealt()
+        if self._short and isinstance(task, Fold):
+            found, left = self._asked(task)
+            yield from chain.from_iterable(found)
+        if left:
+            yield from self._results(self._on(task, left))
 
-    def _keep(self, box: Box) -> None:
-        """Let the workers put the rows on the lattice, and keep it in place of an earlier one."""
-        self._box = None
+    def _encode(self, encoder: RowEncoder) -> None:
+        """Let the workers encode the rows, and keep the result in place of an earlier one."""
+        self._encoder = None
         self._forget_homes()
-        make = delayed(lattice_of, pure=False)
-        self._lattices = self._compute(
-            [make(box, self._most, s, self._owner) for s in self._sources]
+        encode = delayed(encoded_partition, pure=False)
+        most, owner = self.max_rows_per_group, self._owner
+        self._lattices = self._client.compute(
+            [encode(encoder, most, source, owner) for source in self._sources], retries=_RETRIES
         )
-        self._box = box
-
-    def _over(self, task: Fold) -> list[Any]:
-        go = delayed(run_over, pure=False)
-        return self._compute([go(task, i, s, self._owner) for i, s in enumerate(self._sources)])
-
-    def _compute(self, values: list[Any]) -> list[Any]:
-        futures: list[Any] = self._client.compute(values, retries=_RETRIES)
-        return futures
+        self._encoder = encoder
 
     def _on(self, task: Task, batches: list[list[int]]) -> list[Any]:
         given = task if len(batches) <= _COPIES else self._client.submit(same, task, pure=False)
@@ -207,15 +177,14 @@ class DaskEngine:
         futures: list[Any] = self._client.map(
             run_on, [given] * len(batches), batches, lattices, pure=False, retries=_RETRIES
         )
-        # Those of the pass before are let go now: just before, the new ones would wait in a queue
-        # behind that message.
+        # Release the futures of the last pass after submitting new ones, which do not wait then.
         self._earlier = futures if isinstance(task, Fold) else []
         return futures
 
     def _asked(self, task: Fold) -> tuple[list[Results], list[list[int]]]:
-        """Ask the workers that hold the rows, past the scheduler's tasks: for short passes.
+        """Run a short pass directly on the workers that hold the rows: docs/decisions/0013.
 
-        Returns what they found, and the batches of workers that are gone or hold other rows now.
+        Returns their results, and the batches of workers that are gone or hold other rows now.
         """
         asked: dict[str, list[tuple[list[int], list[Any]]]] = {}
         for batch in self._batches:
@@ -223,7 +192,7 @@ class DaskEngine:
             asked.setdefault(self._homes[batch[0]], []).append((batch, keys))
         answers: dict[str, Any] = {}
         with suppress(Exception):
-            # All that the scheduler knows: to look for one that is gone would take half a minute.
+            # All workers: to wait for a named one that is gone would take half a minute.
             answers = self._client.run(run_here, task, asked, on_error="return")
         silent = [home for home in asked if not isinstance(answers.get(home), list)]
         left = [batch for home in silent for batch, _ in asked.pop(home)]
@@ -235,7 +204,7 @@ class DaskEngine:
         self._workers, self._short = {}, False
 
     def _dealt(self) -> list[list[int]]:
-        """Put partitions together that one worker holds; again when a worker came or went."""
+        """Group the partitions that one worker holds; again when a worker came or went."""
         workers = self._client.nthreads()
         if workers != self._workers:
             holders = self._client.who_has(self._lattices)
@@ -261,8 +230,8 @@ class DaskEngine:
                 for results in self._gathered(ready):
                     yield from results
         except BaseException:
-            # Nobody waits for what still runs, and what could not be made is tried anew.
-            self._box = None
+            # What still runs is cancelled, and what could not be computed is tried again.
+            self._encoder = None
             self._client.cancel(futures)
             raise
 
@@ -270,17 +239,15 @@ class DaskEngine:
         try:
             results: list[Results] = self._client.gather(ready)
         except Exception as error:
-            # What a worker says may hold values of rows; what is said of files does not.
             said = f" ({error})" if isinstance(error, _HARMLESS) else ""
             raise PartitionsMissing(
-                f"a Dask worker could not count its partitions: {type(error).__name__}{said}; "
-                "nothing is released, and what was charged stays charged"
+                f"a Dask worker could not count its partitions: {type(error).__name__}{said}"
             ) from None
         return results
 
 
 def _sizes(client: Any, keys: list[str]) -> dict[str, int]:  # noqa: ANN401
-    """Bytes of each; of none, if one was lost just now: tasks make it again, or say so."""
+    """The bytes of each key; empty if one was lost just now, which tasks will recompute."""
     sizes: dict[str, int] = {}
     with suppress(KeyError):
         sizes = client.nbytes(keys, summary=False)
@@ -288,7 +255,7 @@ def _sizes(client: Any, keys: list[str]) -> dict[str, int]:  # noqa: ANN401
 
 
 def _next(done: SimpleQueue[Any], waiting: int) -> list[Any]:
-    """Wait for one that is done, and for those that follow closely: they are fetched together."""
+    """Wait for one result, and for those that follow within a moment."""
     ready = [done.get()]
     with suppress(Empty):
         while len(ready) < waiting:
@@ -297,7 +264,10 @@ def _next(done: SimpleQueue[Any], waiting: int) -> list[Any]:
 
 
 def deal(homes: Sequence[str], sizes: Sequence[int], threads: int) -> list[list[int]]:
-    """Put the numbers of partitions together, of one home each, in batches of about equal size."""
+    """Group partitions in batches of about equal size, of one worker each.
+
+    homes, sizes: the worker that holds each partition, and its bytes.
+    """
     step = max(1, min(_BATCH_BYTES, sum(sizes) // threads))
     batches = []
     for home in dict.fromkeys(homes):
@@ -309,10 +279,8 @@ def deal(homes: Sequence[str], sizes: Sequence[int], threads: int) -> list[list[
     return batches
 
 
-# Enough pieces that workers end at about the same time; none that is not worth passing on.
+# Enough pieces that workers end at about the same time.
 _PIECES_PER_THREAD = 8
-_LEAST_CELLS = 2**16
-_MOST_CELLS = 2**22
 
 
 def open_dask(
@@ -323,46 +291,35 @@ def open_dask(
 ) -> Rows:
     """Open a Dask array or data frame, where the current client's workers are.
 
-    The workers put each partition on the lattice at the first query and keep it there, a
-    quarter of its size as float64; what a lost worker held is made again. Data for which there is
-    no recipe, because it was sent out by `Client.scatter`, is refused. Without a client the rows
-    are read once, by Dask's scheduler in this process, and kept here.
-
-    `groups` is the name of a column of a frame, or holds one label for each row of an array.
+    data: (n, d), user's units. groups: the name of a column of a frame, or one label for each row
+    of an array. The workers encode each partition at the first query and keep it, a quarter of its
+    size as float64; what a lost worker held is recomputed. Data that cannot be recomputed, because
+    it was sent out by `Client.scatter`, is refused. Without a client the rows are read once, by
+    Dask's scheduler in this process, and kept here.
     """
     table, most = table_of(data, groups), check_whole(max_rows_per_group, "max_rows_per_group")
     client = client or current_client()
     if client is None:
         return _here(table, most)
-    if not can_be_made_again(client, data):
+    if not can_be_recomputed(client, data):
         raise ValueError(
             "this Dask collection holds data that was scattered from a client, or lost: if a "
-            "worker fails nobody can make it again; read it on the workers, from Parquet for "
-            "example, or let the recipe hold it (dask.array.from_array)"
+            "worker fails it cannot be recomputed; read it on the workers, from Parquet for "
+            "example, or put it into the graph (dask.array.from_array)"
         )
     return _on(client, table, most)
 
 
-@contextmanager
+@FileOpener
 def open_dask_files(
-    paths: Paths | TableFile,
-    *,
-    columns: Iterable[Column] | int | None = None,
-    groups: Column | None = None,
-    max_rows_per_group: int = 1,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    header: Header = None,
-    sep: str | None = None,
+    layout: Layout, most: int, workers: int | None, scheduler: str | None
 ) -> Iterator[Rows]:
     """Open files for workers that read them themselves; what is started here ends with the block.
 
     Without the address of a `scheduler`, `workers` processes are started on this machine, one for
     each processor if no number is given. Paths and columns are as for `open_file`; the workers
-    must find the files under the same paths. Each piece of a file is put on the lattice once.
+    must find the files under the same paths. Each piece of a file is encoded once.
     """
-    layout = layout_of(paths, columns=columns, groups=groups, header=header, sep=sep)
-    most = check_whole(max_rows_per_group, "max_rows_per_group")
     with connected(workers, scheduler) as client:
         yield files_on(client, layout, most)
 
@@ -371,8 +328,7 @@ def files_on(client: Any, layout: Layout, most: int = 1) -> Rows:  # noqa: ANN40
     """Open files on the workers of a client."""
     width = len(layout.positions)
     threads = max(1, sum(client.nthreads().values()))
-    cells = layout.table.about_rows() * width // (_PIECES_PER_THREAD * threads)
-    pieces = pieces_of(layout, min(max(cells, _LEAST_CELLS), _MOST_CELLS))
+    pieces = pieces_of(layout, at_least=_PIECES_PER_THREAD * threads)
     if layout.owner is None:
         return PartedRows(DaskEngine(client, pieces, width))
     return _on(client, DaskTable(frame_of_pieces(pieces, width), width, OWNER), most)

@@ -1,4 +1,4 @@
-"""Dask's arrays and data frames as partitions, each with the recipe by which it is made."""
+"""What Dask's workers run, and Dask's arrays and data frames as partitions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import signal
 from asyncio import gather, to_thread
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
 from time import sleep
 from typing import Any
 from zlib import crc32
@@ -15,21 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Floats, Lattice
-from sfumato._lattice.box import Box
-from sfumato._lattice.kernels.dispatch import write_lattice
-from sfumato.engines._frames import Frame, source_of
 from sfumato.engines._labels import keys_of
+from sfumato.engines._memory import frame_of
 from sfumato.engines._partitions import Piece
-from sfumato.engines._rows import Fold, Partial, Pick, Picked, counted
+from sfumato.engines._rows import Blocks, Fold, Partial, Picked, RowEncoder, Task, counted
 
-Task = Fold | Pick
 Results = list[Partial | Picked]
 
 OWNER = "owner"
-"""The column that says whose rows are whose, where we name it."""
+"""The name of the column of the labels of groups, where the data has none."""
 
-# Cells that a kernel sees at a time. Its buffers are made anew for each span, and as Dask sets the
-# allocator of its workers that costs a page fault for each of their pages.
+# Cells that a kernel sees at a time. More than elsewhere: with the allocator settings of Dask's
+# workers, buffers that are allocated for each span cost page faults.
 _SPAN_CELLS = 2**20
 
 
@@ -38,32 +35,25 @@ def dask_setup(worker: object) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def lattice_of(
-    box: Box,
+def encoded_partition(
+    encoder: RowEncoder,
     most: int | None,
     source: Any,  # noqa: ANN401
     owner: str | None,
 ) -> Lattice:
-    """Put a partition on the lattice: the rows that count, a quarter of their size as float64."""
-    blocks, labels = _opened(source, box.n_features, owner)
+    """Encode a partition: the rows that count, of shape (n, d), lattice steps."""
+    width = encoder.n_features
+    blocks, labels = _opened(source, width, owner)
     if most is None:
-        found = [_snapped(box, block) for block in blocks]
-    else:
-        found = list(counted(box, most, blocks, labels, None))
-    if len(found) == 1:
-        return found[0]
-    return np.concatenate([np.empty((0, box.n_features), dtype=np.int16), *found])
-
-
-def _snapped(box: Box, block: NDArray[Any]) -> Lattice:
-    lattice = np.empty(block.shape, dtype=np.int16)
-    kept = write_lattice(box, block, lattice)
-    return lattice if kept.all() else lattice[kept]
+        whole, kept = Blocks(lambda: iter(blocks), width).encoded(encoder)
+        return whole if kept.all() else whole[kept]
+    nothing = np.empty((0, width), dtype=np.int16)
+    return next(counted(encoder, most, blocks, labels, None), nothing)
 
 
 def run_on(task: Task, parts: Sequence[int], lattices: Sequence[Lattice]) -> Results:
-    """Run a task on partitions that are on the lattice already."""
-    if isinstance(task, Pick):
+    """Run a task on encoded partitions, each of shape (n, d)."""
+    if not isinstance(task, Fold):
         return [task.on(n, _spans(rows)) for n, rows in zip(parts, lattices, strict=True)]
     whole = task.on(parts[0], chain.from_iterable(map(_spans, lattices)))
     return [Partial(tuple(parts), whole.state)]
@@ -82,38 +72,20 @@ async def run_here(
     return await gather(*(to_thread(run_on, task, parts, rows) for parts, rows in own))
 
 
-def run_over(
-    task: Fold,
-    part: int,
-    source: Any,  # noqa: ANN401
-    owner: str | None,
-) -> Results:
-    """Run a task on a partition as it is read."""
-    blocks, labels = _opened(source, task.scale.n_features, owner)
-    return [task.over(part, blocks, labels)]
-
-
 def same(task: Task) -> Task:
-    """Return a task as it is: what is made by a call can be made again when it is lost."""
+    """Return a task as it is: the result of a call can be recomputed when it is lost."""
     return task
 
 
 def floats_of(block: Any, width: int) -> NDArray[Any]:  # noqa: ANN401
-    """The numbers of a block; NaN for cells that are none, whatever type the block says it has."""
+    """A partition as real numbers of shape (n, width); NaN for cells that are no numbers."""
     try:
-        values = _frame(block).read(0, len(block))
+        values = frame_of(block).read(0, len(block))
     except (TypeError, ValueError):
         values = _careful(block)
     if values.shape[1] != width:
         raise ValueError(f"a partition has not the {width} columns that were declared")
     return values
-
-
-def _frame(block: Any) -> Frame:  # noqa: ANN401
-    source = source_of(block)
-    if isinstance(source, Frame):
-        return source
-    raise TypeError("a partition must be a table in memory")
 
 
 def _careful(block: Any) -> Floats:  # noqa: ANN401
@@ -125,8 +97,8 @@ def _careful(block: Any) -> Floats:  # noqa: ANN401
     return np.column_stack([np.empty((len(frame), 0)), *numbers])
 
 
-def frame_of(piece: Piece) -> Any:  # noqa: ANN401
-    """Read a piece of a file as a data frame, with whose rows are whose in its last column."""
+def pandas_of(piece: Piece) -> Any:  # noqa: ANN401
+    """Read a piece of a file as a data frame, with the labels of groups in its last column."""
     import pandas
 
     width = len(piece.positions)
@@ -163,7 +135,7 @@ _ADVICE = "pass a dask.array of two dimensions or a dask.dataframe"
 
 @dataclass(frozen=True)
 class DaskTable:
-    """A Dask collection of numeric columns; `owner` names the column of a frame that is none."""
+    """A Dask collection of numeric columns; `owner` names the column of the labels of groups."""
 
     data: Any
     n_features: int
@@ -174,19 +146,19 @@ class DaskTable:
         return list(np.ravel(self.data.to_delayed()))
 
     def gathered(self) -> DaskTable:
-        """The same rows, moved so that all rows of a group lie in one partition."""
+        """The same rows, shuffled so that all rows of a group lie in one partition."""
         frame, owner = self.data, self.owner
         if owner is None or frame.npartitions == 1:
             return self
         home = next(name for name in _names() if name not in list(frame.columns))
-        # Keys, not labels, are moved: partitions of unlike types become one type when rows meet.
+        # Keys, not labels: partitions with labels of unlike types would be cast to one type.
         keyed = frame.map_partitions(with_home, owner, home, frame.npartitions)
-        # Pure tasks: what a lost worker held is made again from what the others hold.
+        # Pure tasks: what a lost worker held is recomputed from what the others hold.
         moved = keyed.shuffle(on=home, shuffle_method="tasks")
         return DaskTable(moved.drop(columns=home), self.n_features, owner)
 
     def keys(self) -> Any:  # noqa: ANN401
-        """The keys of all labels, brought here."""
+        """The keys of all labels, in this process."""
         owner = self.data[self.owner]
         return owner.map_partitions(keys_in, meta=(owner.name, "object")).compute()
 
@@ -214,7 +186,7 @@ def _array(array: Any, groups: Any) -> DaskTable:  # noqa: ANN401
     if array.ndim == 2 and array.shape[1] != array.shape[1]:
         raise ValueError("the number of columns of a Dask array must be known")
     width = array.shape[1] if array.ndim == 2 else 0
-    source_of(np.empty((0, width) if array.ndim == 2 else (0,) * array.ndim, dtype=array.dtype))
+    frame_of(np.empty((0, width) if array.ndim == 2 else (0,) * array.ndim, dtype=array.dtype))
     array = array.rechunk({1: -1})
     if groups is None:
         return DaskTable(array, width)
@@ -238,13 +210,13 @@ def _with_owner(array: Any, groups: Any, width: int) -> tuple[Any, int, str]:  #
 
 
 def frame_of_pieces(pieces: list[Piece], width: int) -> Any:  # noqa: ANN401
-    """A data frame of the features of files, and of the keys that say whose rows are whose."""
+    """A data frame of the features of files, and of the keys of the labels of groups."""
     import dask.dataframe
     import pandas
 
     kinds = {**{str(i): "float64" for i in range(width)}, OWNER: "object"}
     empty = pandas.DataFrame({name: pandas.Series([], dtype=kind) for name, kind in kinds.items()})
-    return dask.dataframe.from_map(frame_of, pieces, meta=empty)
+    return dask.dataframe.from_map(pandas_of, pieces, meta=empty)
 
 
 def _checked_width(frame: Any, owner: Any) -> int:  # noqa: ANN401
@@ -252,7 +224,7 @@ def _checked_width(frame: Any, owner: Any) -> int:  # noqa: ANN401
 
     kinds = [kind for name, kind in zip(frame.columns, frame.dtypes, strict=True) if name != owner]
     empty = {i: pandas.Series([], dtype=kind) for i, kind in enumerate(kinds)}
-    return source_of(pandas.DataFrame(empty)).n_features
+    return frame_of(pandas.DataFrame(empty)).n_features
 
 
 def keys_in(labels: Any) -> Any:  # noqa: ANN401
@@ -263,7 +235,7 @@ def keys_in(labels: Any) -> Any:  # noqa: ANN401
 
 
 def with_home(frame: Any, owner: Any, home: str, parts: int) -> Any:  # noqa: ANN401
-    """Put keys in place of labels, and beside them the partition in which each is gathered."""
+    """Replace labels by keys, and add the partition in which each key is gathered."""
     import pandas
 
     keys = keys_in(frame[owner])
@@ -274,44 +246,41 @@ def with_home(frame: Any, owner: Any, home: str, parts: int) -> Any:  # noqa: AN
 
 
 def home_of(key: Any, parts: int) -> int:  # noqa: ANN401
-    """The partition in which the rows of a key are gathered, the same in whatever process.
+    """The partition in which the rows of a key are gathered, the same in every process.
 
-    Keys that are no text have one of their own together: their hashes may differ.
+    Keys that are no text share one partition: their hashes may differ between processes.
     """
     return crc32(key.encode()) % parts if isinstance(key, str) else 0
 
 
 def _names() -> Iterator[str]:
-    name = "home"
-    while True:
-        yield name
-        name += "_"
+    return ("home" + "_" * i for i in count())
 
 
 def outside_keys(data: Any) -> set[Any]:  # noqa: ANN401
-    """What the recipe of a collection takes as given, because the scheduler has it."""
+    """The keys that the graph of a collection uses and does not compute."""
     graph = dict(data.__dask_graph__())
     futures = {node.key for node in graph.values() if hasattr(node, "add_done_callback")}
     named = {key for node in graph.values() for key in getattr(node, "dependencies", ())}
     return futures | (named - set(graph))
 
 
-def can_be_made_again(client: Any, data: Any) -> bool:  # noqa: ANN401
-    """Whether the recipe of a collection goes back to its beginning, without scattered data."""
+def can_be_recomputed(client: Any, data: Any) -> bool:  # noqa: ANN401
+    """Whether a collection can be computed from its beginning, without scattered data."""
     keys = outside_keys(data)
     for _ in range(_TRIES):
-        known = not keys or client.run_on_scheduler(recipes_known, keys=keys)
+        known = not keys or client.run_on_scheduler(graph_known, keys=keys)
         if known is not None:
             return bool(known)
-        # What was submitted a moment ago is still on its way.
+        # What was submitted a moment ago may not have arrived yet.
         sleep(_PAUSE)
     return False
 
 
-def recipes_known(keys: set[Any], dask_scheduler: Any = None) -> bool | None:  # noqa: ANN401
-    """Whether there is a recipe for all of these, and for what they were made of. Runs there.
+def graph_known(keys: set[Any], dask_scheduler: Any = None) -> bool | None:  # noqa: ANN401
+    """Whether the scheduler can compute these keys and all that they depend on. Runs there.
 
-    None if one of them is not known at all.
+    None if it does not know one of them.
     """
     stack = [dask_scheduler.tasks.get(key) for key in keys]
     if None in stack:

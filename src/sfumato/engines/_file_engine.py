@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from itertools import islice
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Ints, Mask
 from sfumato._lattice.box import Box
-from sfumato._lattice.kernels.dispatch import MAX_FEATURES, Hashes
-from sfumato.engines._groups import hashes_of, numbered
+from sfumato.engines._groups import Hashes, hashes_of, numbered
+from sfumato.engines._memory import check_width
 from sfumato.engines._partitions import Piece, pieces_of
 from sfumato.engines._progress import Pass
-from sfumato.engines._rows import Fold, Partial, Pick, Picked, RowEncoder, snapped
-from sfumato.engines._threads import allowed_threads, as_done
+from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Task, encoded
+from sfumato.engines._threads import allowed_threads
 from sfumato.engines.formats._table import Layout
+
+_Piece = TypeVar("_Piece")
+_Result = TypeVar("_Result")
 
 _NO_ROW = np.iinfo(np.int64).max
 _NO_HASH = np.iinfo(np.uint64).max
 
 
 class GroupSampler:
-    """The rows with the least hashes of every group, as `few_of_each` picks them in one table.
+    """Bottom-k sample per group over several pieces, as `few_of_each` takes it in one table.
 
-    For each group `most` hashes and row numbers are held, whatever its number of rows.
+    For each group `most` hashes and row numbers are held, whatever its number of rows. `sizes` are
+    the numbers of rows of the pieces.
     """
 
     def __init__(self, sizes: Sequence[int], most: int) -> None:
@@ -35,11 +41,14 @@ class GroupSampler:
         self._rows = np.empty((0, most), dtype=np.int64)
 
     def look(
-        self, part: int, scale: RowEncoder, blocks: Iterable[NDArray[Any]], codes: NDArray[Any]
+        self, part: int, encoder: RowEncoder, blocks: Iterable[NDArray[Any]], codes: NDArray[Any]
     ) -> None:
-        """Look at the rows of one piece; `codes` are the numbers of their groups."""
+        """Look at the rows of one piece.
+
+        blocks: (n, d), user's units. codes: the numbers of the groups of all its rows.
+        """
         start = 0
-        for lattice, kept in snapped(scale, blocks):
+        for lattice, kept in encoded(encoder, blocks):
             stop = start + len(lattice)
             own = codes[start:stop][kept].astype(np.int64)
             rows = np.flatnonzero(kept) + start + self._starts[part]
@@ -70,7 +79,7 @@ class GroupSampler:
             self._rows = np.concatenate((self._rows, np.full(shape, _NO_ROW)))
 
     def chosen(self) -> list[Mask]:
-        """For each piece, which of its rows count."""
+        """For each piece, a mask of the rows that count."""
         counts = np.zeros(self._starts[-1], dtype=np.bool_)
         counts[self._rows[self._rows != _NO_ROW]] = True
         pairs = zip(self._starts[:-1], self._starts[1:], strict=True)
@@ -85,66 +94,74 @@ class FileEngine:
     """Pieces of files, each a partition. What is held is a few blocks of each thread's piece.
 
     With groups, one number for each row is held as well, and which rows count: of a group whose
-    rows lie in several pieces, they are settled by a pass of their own, once for every box.
+    rows lie in several pieces, they are chosen by a pass of their own, once for every box.
     """
+
+    max_rows_per_group: int | None
 
     def __init__(self, pieces: Sequence[Piece], max_rows_per_group: int = 1) -> None:
         self._pieces = list(pieces)
+        self.n_parts = len(self._pieces)
         self.n_features = len(self._pieces[0].positions)
-        if self.n_features > MAX_FEATURES:
-            raise ValueError(
-                f"the data has {self.n_features} columns; at most {MAX_FEATURES} keep sums exact"
-            )
+        check_width(self.n_features)
         self._threads = allowed_threads()
-        self._most = max_rows_per_group
-        self._groups: list[NDArray[Any]] | None = None
         self._chosen: dict[RowEncoder, list[Mask]] = {}
-        if self._pieces[0].owner is not None:
-            self._groups = _groups(self._pieces)
+        owned = self._pieces[0].owner is not None
+        self._groups = _groups(self._pieces) if owned else []
+        self.max_rows_per_group = max_rows_per_group if owned else None
 
     @classmethod
     def of(cls, layout: Layout, max_rows_per_group: int = 1) -> FileEngine:
         """Cut the files of a layout into pieces; labels of groups are read at once."""
         return cls(pieces_of(layout), max_rows_per_group)
 
-    @property
-    def n_parts(self) -> int:
-        """Number of pieces."""
-        return len(self._pieces)
-
-    @property
-    def max_rows_per_group(self) -> int | None:
-        """Rows that one group can have, or None where every row stands for itself."""
-        return None if self._groups is None else self._most
-
-    def run(self, task: Fold | Pick) -> Iterator[Partial | Picked]:
+    def run(self, task: Task) -> Iterator[Partial | Picked]:
         """Yield what the task returns for every piece, as threads get done with it."""
-        chosen = self._choose(task.scale if isinstance(task, Fold) else task.box)
+        masks = self._masks(task.encoder)
 
         def work(part: int) -> Partial | Picked:
-            blocks = self._pieces[part].blocks()
-            return task.over(part, blocks, chosen=None if chosen is None else chosen[part])
+            return task.over(part, self._pieces[part].blocks(), chosen=masks[part])
 
         size = task.kernel.empty().nbytes if isinstance(task, Fold) else 0
         threads = min(self._threads, max(1, _STATE_BYTES // max(1, size)))
         return as_done(work, range(self.n_parts), threads)
 
-    def _choose(self, scale: RowEncoder) -> list[Mask] | None:
-        """Which rows of each piece count, where a group has only so many."""
-        if self._groups is None:
-            return None
-        if scale in self._chosen:
-            return self._chosen[scale]
-        fewest = GroupSampler([len(codes) for codes in self._groups], self._most)
+    def _masks(self, encoder: RowEncoder) -> Sequence[Mask | None]:
+        """For each piece, which of its rows count; None where all do."""
+        if self.max_rows_per_group is None:
+            return [None] * self.n_parts
+        if encoder in self._chosen:
+            return self._chosen[encoder]
+        sampler = GroupSampler([len(codes) for codes in self._groups], self.max_rows_per_group)
         step = Pass(self.n_parts).step
         for part, (piece, codes) in enumerate(zip(self._pieces, self._groups, strict=True)):
-            fewest.look(part, scale, piece.blocks(), codes)
+            sampler.look(part, encoder, piece.blocks(), codes)
             step()
-        chosen = fewest.chosen()
-        # A binning is laid on the rows once.
-        if isinstance(scale, Box):
-            self._chosen[scale] = chosen
+        chosen = sampler.chosen()
+        # Encodings of histograms are not cached.
+        if isinstance(encoder, Box):
+            self._chosen[encoder] = chosen
         return chosen
+
+
+def as_done(
+    work: Callable[[_Piece], _Result], pieces: Iterable[_Piece], threads: int
+) -> Iterator[_Result]:
+    """Yield what threads make of pieces, as it comes, holding few results at a time.
+
+    When the caller stops, only the pieces under way are waited for.
+    """
+    left = iter(pieces)
+    pool = ThreadPoolExecutor(threads)
+    try:
+        running = {pool.submit(work, piece) for piece in islice(left, 2 * threads)}
+        while running:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            running |= {pool.submit(work, piece) for piece in islice(left, len(done))}
+            while done:
+                yield done.pop().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _groups(pieces: Sequence[Piece]) -> list[NDArray[Any]]:

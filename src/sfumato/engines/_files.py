@@ -1,19 +1,21 @@
-"""Files as rows: CSV and its relatives, NumPy arrays, Parquet. The format goes by the name."""
+"""Files as rows: text tables, NumPy arrays, Parquet. The ending of the name gives the format."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato._base.validation import check_whole
 from sfumato.engines._file_engine import FileEngine
-from sfumato.engines._frames import Blocks
 from sfumato.engines._groups import numbered
-from sfumato.engines._memory import ArrayRows, check_whole
+from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import PartedRows, Piece
-from sfumato.engines._rows import Rows
+from sfumato.engines._rows import Blocks, Rows
+from sfumato.engines._threads import number_in
 from sfumato.engines.formats._csv import Declared, Delimited, Header
 from sfumato.engines.formats._npy import Npy
 from sfumato.engines.formats._parquet import Parquet
@@ -30,10 +32,10 @@ class TableFile(os.PathLike[str]):
     """A path, or several, with what is declared about them, to be passed wherever a path is taken.
 
     `columns` are names or positions from 0, in the order in which they are read; or the number of
-    columns, all of which are read. The others matter to text tables alone. `header` says whether
-    the first line names the columns; where that is not said, it does if all column names that are
-    asked for, and all of `names`, are in it. `sep` is the separator; without it that of the header,
-    or without a header a comma, a tab in .tsv. Nothing is guessed from a row.
+    columns, all of which are read. The other fields are for text tables. `header` says whether the
+    first line names the columns; if None, it does if it has all column names that are asked for,
+    and all of `names`. `sep` is the separator; if None, that of the header; without a header a
+    comma, or in .tsv a tab. Nothing is guessed from a row.
     """
 
     path: str | os.PathLike[str] | tuple[str | os.PathLike[str], ...]
@@ -64,9 +66,9 @@ def open_file(
     list of those: all files have the same columns. A file whose rows would take much memory, even
     as integers, is read again in every pass, in pieces: see `in_memory_bytes`.
 
-    `columns`, `header` and `sep` are as in `TableFile`. `groups` names the column that says whose
-    rows are whose; it is read at once, and is no feature. `width` is the number of features, if
-    that is known from elsewhere: a text table without a header has so many.
+    `columns`, `header` and `sep` are as in `TableFile`. `groups` names the column of the labels of
+    groups; it is read at once, and is no feature. `width` is the number of features, if bounds
+    declare it: a text table without a header has so many.
     """
     layout = layout_of(path, columns=columns, groups=groups, header=header, sep=sep, width=width)
     n_features = len(layout.positions)
@@ -76,28 +78,14 @@ def open_file(
     if layout.owner is None:
         return ArrayRows(Blocks(whole.blocks, n_features))
     labels = numbered(whole.labels())
-    return ArrayRows(
-        Blocks(whole.blocks, n_features, len(labels)),
-        groups=labels,
-        max_rows_per_group=max_rows_per_group,
-    )
-
-
-def is_path(source: object) -> bool:
-    """Whether something is meant as a path, a pattern, an address, or a list of those."""
-    if isinstance(source, list | tuple) and source:
-        return all(isinstance(path, str | os.PathLike) for path in source)
-    return isinstance(source, str | os.PathLike | TableFile)
+    source = Blocks(whole.blocks, n_features, len(labels))
+    return ArrayRows(source, groups=labels, max_rows_per_group=max_rows_per_group)
 
 
 def in_memory_bytes() -> int:
     """How large the lattice of a file may be to be kept; larger files are read in every pass."""
-    wanted = os.environ.get("SFUMATO_LATTICE_MB", "")
-    if not wanted:
-        return _IN_MEMORY
-    if not wanted.isdecimal():
-        raise ValueError(f"SFUMATO_LATTICE_MB must be a whole number from 0 on, got {wanted!r}")
-    return int(wanted) * 10**6
+    wanted = number_in("SFUMATO_LATTICE_MB", 0)
+    return _IN_MEMORY if wanted is None else wanted * 10**6
 
 
 def layout_of(
@@ -110,7 +98,10 @@ def layout_of(
     sep: str | None = None,
     width: int | None = None,
 ) -> Layout:
-    """Find the columns asked for. Reads names, types and the ends of records, but no values."""
+    """Find the columns asked for. Reads names, types and the ends of records, but no values.
+
+    Arguments are as in `open_file`; `keep` are columns that are passed on as they are.
+    """
     names: Iterable[str] = ()
     if isinstance(path, TableFile):
         columns = path.columns if columns is None else columns
@@ -137,13 +128,45 @@ def layout_of(
     return select(ConcatTable.of(tables), columns, groups, keep)
 
 
+class FileOpener:
+    """A function that opens files on a cluster; what it starts ends with the `with` block.
+
+    It is made of one that is given the layout of the files, the rows that count of each group, the
+    number of workers, and the address of a scheduler.
+    """
+
+    def __init__(
+        self, engine: Callable[[Layout, int, int | None, str | None], Iterator[Rows]]
+    ) -> None:
+        self._engine = engine
+        self.__doc__, self.__name__ = engine.__doc__, engine.__name__
+
+    @contextmanager
+    def __call__(
+        self,
+        paths: Paths | TableFile,
+        *,
+        columns: Iterable[Column] | int | None = None,
+        groups: Column | None = None,
+        max_rows_per_group: int = 1,
+        workers: int | None = None,
+        scheduler: str | None = None,
+        header: Header = None,
+        sep: str | None = None,
+    ) -> Iterator[Rows]:
+        """Open files; paths and columns are as for `open_file`."""
+        layout = layout_of(paths, columns=columns, groups=groups, header=header, sep=sep)
+        most = check_whole(max_rows_per_group, "max_rows_per_group")
+        yield from self._engine(layout, most, workers, scheduler)
+
+
 def _width(columns: object, others: Sequence[Column], width: int | None) -> int | None:
     """How many columns a text table without a header has, by what was declared."""
     if isinstance(columns, int):
         return columns
     if isinstance(columns, list):
         asked = [str(column) for column in (*columns, *others)]
-        # What is no position is refused later, in its own words.
+        # What is no position is refused later.
         return max((int(c) for c in asked if c.isdecimal()), default=0) + 1
     return None if width is None else width + len(set(map(str, others)))
 

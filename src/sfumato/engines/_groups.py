@@ -1,4 +1,4 @@
-"""At most m rows of each group, chosen by a keyed hash of the group's own rows."""
+"""Groups: the labels of rows as numbers, and at most m rows of each group by a keyed hash."""
 
 from __future__ import annotations
 
@@ -6,17 +6,23 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato._base.types import Ints, Lattice
-from sfumato._lattice.kernels.dispatch import Hashes, hash_rows
 from sfumato.engines._labels import keys_of
+
+Hashes = NDArray[np.uint64]
 
 # Public: the choice has to be the same in every run, it need not be secret.
 _KEY = 0x5F3A_70C1_9D24_E8B7
 
+_BLOCK_ROWS = 2**14
 
-def labels_of(groups: Any, n_rows: int) -> Any:  # noqa: ANN401
-    """Check that there is one label per row, without looking at the labels."""
+
+def labels_of(groups: Any, n_rows: int | None) -> Any:  # noqa: ANN401
+    """Check that there is one label per row, of shape (n,), without looking at the labels."""
+    if n_rows is None:
+        raise ValueError("groups need a source whose number of rows is known")
     if isinstance(groups, str | bytes):
         raise TypeError("groups must hold one label per row, not the name of a column")
     if not hasattr(groups, "__len__"):
@@ -49,13 +55,45 @@ def numbered(keys: Iterable[list[Any]], codes: dict[Any, int] | None = None) -> 
     return np.fromiter(numbers, dtype=np.int64)
 
 
+def hash_rows(rows: Lattice, key: int) -> Hashes:
+    """Hash each row by its own values and a key; equal rows have equal hashes.
+
+    rows: (n, d), lattice steps. Returns 64-bit hashes of shape (n,).
+    """
+    n, d = rows.shape
+    hashes = np.full(n, key % 2**64, dtype=np.uint64)
+    _mix(hashes)
+    for start in range(0, n, _BLOCK_ROWS):
+        block = rows[start : start + _BLOCK_ROWS]
+        padded = np.zeros((len(block), -(-d // 4) * 4), dtype="<i2")
+        padded[:, :d] = block
+        mixed = hashes[start : start + _BLOCK_ROWS]
+        for word in padded.view("<u8").T:
+            mixed ^= word
+            _mix(mixed)
+    return hashes
+
+
+def _mix(hashes: Hashes) -> None:
+    # The finaliser of splitmix64 (Steele, Lea and Flood 2014): a bijection on 64 bits.
+    hashes += np.uint64(0x9E3779B97F4A7C15)
+    hashes ^= hashes >> np.uint64(30)
+    hashes *= np.uint64(0xBF58476D1CE4E5B9)
+    hashes ^= hashes >> np.uint64(27)
+    hashes *= np.uint64(0x94D049BB133111EB)
+    hashes ^= hashes >> np.uint64(31)
+
+
 def hashes_of(lattice: Lattice) -> Hashes:
-    """What the rows of a group are ranked by."""
+    """The numbers by which the rows of a group are ranked: (n, d) rows to (n,) hashes."""
     return hash_rows(lattice, _KEY)
 
 
 def few_of_each(lattice: Lattice, rows: Ints, codes: Ints, most: int) -> Ints:
-    """Pick at most `most` of the given row numbers in each group: those with the least hashes."""
+    """Bottom-k sample per group: the `most` row numbers with the smallest hashes, ascending.
+
+    lattice: (n, d), lattice steps. rows: numbers of the rows to pick from. codes: (n,), groups.
+    """
     hashes = hashes_of(lattice)[rows]
     order = np.lexsort((hashes, codes[rows]))
     sorted_codes = codes[rows][order]

@@ -1,15 +1,15 @@
-"""One canonical form for the labels that say whose rows are whose, on every engine.
+"""One canonical form, the key, for the labels of groups, on every engine.
 
 Labels come from arrays, data frames, text and typed files, and from the partitions of a cluster. A
-file may hold `7` where another holds `7.0`, because somebody lost an id and the writer then stored
-floating point. Two labels are the same person here if their keys are equal:
+file may hold `7` where another holds `7.0`, because a missing id made the writer store floating
+point. Two labels are the same person if their keys are equal:
 
 - missing (None, NaN, NaT, NA, "", "null", …, infinite) is one key, the empty text;
 - numbers equal as numbers have one key, whatever type or text they are written in;
 - dates and times equal as instants have one key, whatever unit;
 - other text is itself, without blanks around it.
 
-A floating-point number beyond 2^53 does not tell one integer from the next: it counts as missing.
+A floating-point number beyond 2^53 may stand for several integers: it counts as missing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MISSING = frozenset(
     "|na|n/a|nan|+nan|-nan|null|none|nat|<na>|nil"
     "|#n/a|#n/a n/a|#na|1.#ind|-1.#ind|1.#qnan|-1.#qnan".split("|")
 )
-"""How a missing cell is spelled in text, in lower case."""
+"""How text tables write a missing cell, in lower case."""
 
 NO_LABEL = ""
 """The key of every row without a label."""
@@ -86,7 +86,7 @@ def _of_text(text: str) -> str:
             return _trimmed(text.replace(" ", "T"))
     if text.isascii():
         return text
-    # Bytes that are no text stay apart from each other, and can be sent anywhere.
+    # Bytes that are no text stay distinct, and become text that can be encoded.
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -105,7 +105,7 @@ def _of_float(value: float) -> str:
 def _of_value(label: Any) -> Any:  # noqa: ANN401
     if isinstance(label, bytes | bytearray):
         return _of_text(bytes(label).decode("utf-8", "surrogateescape"))
-    # NumPy takes a length of time for a whole number.
+    # Before the integers: NumPy counts a timedelta64 among them.
     if isinstance(label, np.timedelta64 | timedelta):
         return _of_duration(label)
     if isinstance(label, Integral | np.bool_):

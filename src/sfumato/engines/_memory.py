@@ -1,4 +1,8 @@
-"""Rows in memory: a lattice of int16, folded by a pool of threads."""
+"""Rows in memory: a lattice of int16, folded by threads.
+
+What cannot be clustered is refused here by its type and shape, before any budget is spent. A value
+inside a table never raises an error: it is a number, or it counts as missing.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Ints, Lattice, Mask
+from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
-from sfumato._lattice.kernels.dispatch import hash_rows, write_lattice
-from sfumato.engines._frames import Blocks, Frame, source_of
+from sfumato._lattice.kernels.dispatch import MAX_FEATURES, write_lattice
+from sfumato.engines._frames import ADVICE, LIBRARIES, OpenedFrame, opened
 from sfumato.engines._groups import codes_of, few_of_each, labels_of
 from sfumato.engines._progress import Pass
-from sfumato.engines._rows import Kernel, RowEncoder
+from sfumato.engines._rows import Blocks, Frame, Kernel, RowEncoder, split_rows
 from sfumato.engines._threads import allowed_threads, one_blas_thread, share
 
-# Cells that a thread takes at a time: long enough to hide the taking, short enough to share evenly.
+# Cells that a thread takes at a time: enough to hide the cost of taking them, few enough that
+# threads end at about the same time.
 _SPAN_CELLS = 2**18
 _SPAN_ROWS = 4096
 _END_PARTS = 4
@@ -31,10 +37,14 @@ _STATE_BYTES = 2**28
 class ArrayRows:
     """Rows of an array, a data frame or a block reader, kept as one int16 lattice per box.
 
-    The lattice is built at the first pass, block by block, and takes a quarter of a float64 array.
-    With `groups`, one label per row, at most `max_rows_per_group` rows of each group are counted:
-    which ones depends on that group's rows alone. Rows without a label are one group.
+    `source` has shape (n, d), in the user's units. The lattice is built at the first pass, block by
+    block, and takes a quarter of a float64 array. With `groups`, one label per row, at most
+    `max_rows_per_group` rows of each group are counted: which ones depends on that group's rows
+    alone. Rows without a label are one group.
     """
+
+    max_rows_per_group: int | None
+    """Rows that one group can have, or None where every row is a unit of its own."""
 
     def __init__(
         self,
@@ -42,30 +52,19 @@ class ArrayRows:
         groups: Any = None,  # noqa: ANN401
         max_rows_per_group: int = 1,
     ) -> None:
-        self._source = source_of(source)
-        self._groups = groups
-        self._most = check_whole(max_rows_per_group, "max_rows_per_group")
+        self._source = source if isinstance(source, Blocks) else frame_of(source)
+        self.n_features = self._source.n_features
+        check_width(self.n_features)
+        most = check_whole(max_rows_per_group, "max_rows_per_group")
+        self.max_rows_per_group = None if groups is None else most
+        self._groups = None if groups is None else labels_of(groups, self._source.n_rows)
         self._threads = allowed_threads()
         self._lattices: dict[RowEncoder, Lattice] = {}
-        if groups is not None:
-            if self._source.n_rows is None:
-                raise ValueError("groups need a source whose number of rows is known")
-            self._groups = labels_of(groups, self._source.n_rows)
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self._source.n_features
-
-    @property
-    def max_rows_per_group(self) -> int | None:
-        """Rows that one group can have, or None where every row stands for itself."""
-        return None if self._groups is None else self._most
 
     def fold(self, box: RowEncoder, kernel: Kernel) -> Ints:
         """Sum `kernel` over all rows, each counted exactly once."""
         lattice = self._lattice(box)
-        spans = _spans(len(lattice), self.n_features)
+        spans = _spans(*lattice.shape)
         step = Pass(len(spans)).step
 
         def work(spans: Iterator[slice]) -> Ints:
@@ -84,71 +83,42 @@ class ArrayRows:
 
     def split(self, box: Box, parts: int, key: int) -> Iterator[Lattice]:
         """Yield `parts` disjoint blocks; a keyed hash of a row's own values picks its block."""
-        check_whole(parts, "parts")
-        lattice = self._lattice(box)
-        narrow = np.uint16 if parts <= 2**16 else np.int64
-        part_of = (hash_rows(lattice, key) % np.uint64(parts)).astype(narrow)
-        order = np.argsort(part_of, kind="stable")
-        ends = np.cumsum(np.bincount(part_of, minlength=parts))
-        starts = np.concatenate(([0], ends[:-1]))
-        return (lattice[order[a:b]] for a, b in zip(starts, ends, strict=True))
+        return split_rows(self._lattice(box), parts, key)
 
     def _lattice(self, box: RowEncoder) -> Lattice:
-        if box.n_features != self.n_features:
-            raise ValueError(
-                f"the bounds have {box.n_features} columns, the data has {self.n_features}"
-            )
+        check_box(box, self.n_features)
         if box in self._lattices:
             return self._lattices[box]
         if isinstance(self._source, Blocks):
-            whole, kept = _read_blocks(self._source, box)
+            whole, kept = self._source.encoded(box)
         else:
-            whole, kept = _read_frame(self._source, box, self._threads)
-        if self._groups is not None:
-            rows = np.flatnonzero(kept)
-            rows = few_of_each(whole, rows, codes_of(self._groups), self._most)
-            whole = _packed(whole, rows)
+            whole, kept = _encoded(self._source, box, self._threads)
+        if self.max_rows_per_group is not None:
+            rows, codes = np.flatnonzero(kept), codes_of(self._groups)
+            whole = _packed(whole, few_of_each(whole, rows, codes, self.max_rows_per_group))
         elif not kept.all():
             whole = _packed(whole, np.flatnonzero(kept))
-        # A binning is laid on the rows once.
+        # Encodings of histograms are not cached.
         if isinstance(box, Box):
             self._lattices[box] = whole
         return whole
 
 
-def _read_frame(frame: Frame, box: RowEncoder, threads: int) -> tuple[Lattice, Mask]:
+def _encoded(frame: Frame, box: RowEncoder, threads: int) -> tuple[Lattice, Mask]:
+    """All rows as integers, of shape (n, d), and which of them are kept, of shape (n,)."""
     whole = np.empty((frame.n_rows, frame.n_features), dtype=np.int16)
     kept = np.empty(frame.n_rows, dtype=np.bool_)
 
     def work(spans: Iterator[slice]) -> None:
         for span in spans:
-            kept[span] = _write(box, frame.read(span.start, span.stop), whole[span])
+            rows, out = frame.read(span.start, span.stop), whole[span]
+            if isinstance(box, Box):
+                kept[span] = write_lattice(box, rows, out)
+            else:
+                kept[span] = box.write_lattice(rows, out)
 
     share(work, _spans(*whole.shape), threads)
     return whole, kept
-
-
-def _read_blocks(source: Blocks, box: RowEncoder) -> tuple[Lattice, Mask]:
-    blocks: deque[Lattice] = deque()
-    masks = [np.empty(0, dtype=np.bool_)]
-    for block in source.open():
-        blocks.append(np.empty((len(block), source.n_features), dtype=np.int16))
-        masks.append(_write(box, block, blocks[-1]))
-    kept = np.concatenate(masks)
-    if source.n_rows not in (None, len(kept)):
-        raise RuntimeError("the source did not yield the number of rows it had declared")
-    whole = np.empty((len(kept), source.n_features), dtype=np.int16)
-    start = 0
-    while blocks:
-        # Let go of each block as soon as it is copied.
-        snapped = blocks.popleft()
-        whole[start : start + len(snapped)] = snapped
-        start += len(snapped)
-    return whole, kept
-
-
-def _write(box: RowEncoder, rows: NDArray[Any], out: Lattice) -> Mask:
-    return write_lattice(box, rows, out) if isinstance(box, Box) else box.write_lattice(rows, out)
 
 
 def _packed(lattice: Lattice, rows: Ints) -> Lattice:
@@ -166,8 +136,61 @@ def _spans(n_rows: int, n_features: int) -> deque[slice]:
     return deque(slice(a, b) for a, b in pairwise([*starts, n_rows]))
 
 
-def check_whole(value: int, name: str) -> int:
-    """Refuse what is not a whole number from 1 on."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a whole number from 1 on, got {value!r}")
-    return int(value)
+def frame_of(data: Any) -> Frame:  # noqa: ANN401
+    """Open a table of any accepted type, of shape (n, d), or say what would be accepted."""
+    if hasattr(data, "nnz"):
+        raise TypeError(
+            "a sparse matrix was passed, but dense data is required: cells that are not stored "
+            "cannot be told from zeros; use .toarray()"
+        )
+    library = LIBRARIES & {base.__module__.partition(".")[0] for base in type(data).__mro__}
+    shape, kinds, read = opened(data, *library) if library else _array(data)
+    for kind, name in kinds:
+        if kind == "c":
+            raise ValueError(f"Complex data not supported: got {name}; {ADVICE}")
+        if kind not in "biuf":
+            raise TypeError(f"data of type {name} cannot be clustered; {ADVICE}")
+    if (ndim := len(shape)) != 2:
+        given = {0: "scalar array", 1: "1D array"}.get(ndim, f"{ndim}D array")
+        raise ValueError(
+            f"Expected 2D array, got {given} instead. Reshape your data either using "
+            "array.reshape(-1, 1) if your data has a single feature or array.reshape(1, -1) if it "
+            "contains a single sample."
+        )
+    check_width(shape[1])
+    return Frame(*shape, read)
+
+
+def _array(data: Any) -> OpenedFrame:  # noqa: ANN401
+    try:
+        array = np.asanyarray(data)
+    except ValueError:
+        raise ValueError(f"rows of unequal length were passed; {ADVICE}") from None
+    plain = None if isinstance(array, np.ma.MaskedArray) else np.asarray(array)
+
+    def read(start: int, stop: int) -> NDArray[Any]:
+        if plain is not None:
+            return plain[start:stop]
+        with np.errstate(all="ignore"):
+            return np.ma.filled(array[start:stop].astype(np.float64), np.nan)
+
+    return (array.shape, ((array.dtype.kind, str(array.dtype)),), read)
+
+
+def check_width(n_features: int) -> None:
+    """Refuse a number of columns for which sums would not be exact."""
+    if n_features == 0:
+        # Worded as in scikit-learn, without the number of rows, which is private.
+        raise ValueError(
+            "Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
+        )
+    if n_features > MAX_FEATURES:
+        raise ValueError(
+            f"the data has {n_features} columns; at most {MAX_FEATURES} keep sums exact"
+        )
+
+
+def check_box(box: RowEncoder, n_features: int) -> None:
+    """Refuse bounds of another number of columns."""
+    if box.n_features != n_features:
+        raise ValueError(f"the bounds have {box.n_features} columns, the data has {n_features}")

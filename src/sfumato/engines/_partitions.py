@@ -1,4 +1,4 @@
-"""Rows over any engine: every pass counts each partition exactly once, or fails."""
+"""Rows in partitions, on any engine: every pass counts each partition exactly once, or fails."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Protocol
 import numpy as np
 
 from sfumato._base.types import Floats, Ints, Lattice
+from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
 from sfumato.engines._labels import keys_of
+from sfumato.engines._memory import check_box
 from sfumato.engines._progress import Pass
-from sfumato.engines._rows import BlockSizes, Fold, Kernel, Partial, Pick, Picked, RowEncoder
+from sfumato.engines._rows import BlockSizes, Fold, Kernel, Partial, Pick, Picked, RowEncoder, Task
 from sfumato.engines.formats._storage import Stamp
 from sfumato.engines.formats._table import Layout, Table
 
@@ -23,9 +25,12 @@ _HELD_BYTES = 2**26
 class PartitionsMissing(RuntimeError):  # noqa: N818
     """An engine has not counted every partition; nothing is released, and the charge stands."""
 
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{reason}; nothing is released, and what was charged stays charged")
+
 
 class PartitionSum:
-    """Adds up what partitions send back, each once: a second copy is dropped, none may miss."""
+    """Adds what partitions send back, each once. A second copy is dropped; none may be missing."""
 
     def __init__(self, n_parts: int, on_done: Callable[[], None] | None = None) -> None:
         self._n_parts = n_parts
@@ -61,7 +66,7 @@ class PartitionSum:
         return True
 
     def total(self, empty: Ints) -> Ints:
-        """The sum over all partitions; `empty` is the sum over no rows."""
+        """The sum over all partitions. `empty`, the sum over no rows, has the same shape."""
         self.check()
         if self._state is None:
             return empty
@@ -73,107 +78,78 @@ class PartitionSum:
         """Refuse to go on if a partition is missing."""
         missing = self._n_parts - len(self._seen)
         if missing:
-            raise PartitionsMissing(
-                f"{missing} of {self._n_parts} partitions were not counted; nothing is released, "
-                "and what was charged stays charged"
-            )
+            raise PartitionsMissing(f"{missing} of {self._n_parts} partitions were not counted")
 
 
 class Engine(Protocol):
-    """Runs a task on every partition."""
+    """Runs a task on every partition. The other attributes are as in `Rows`."""
 
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
+    n_features: int
+    n_parts: int
+    max_rows_per_group: int | None
 
-    @property
-    def n_parts(self) -> int:
-        """Number of partitions."""
-
-    @property
-    def max_rows_per_group(self) -> int | None:
-        """Rows that one group can have, or None where every row stands for itself."""
-
-    def run(self, task: Fold | Pick) -> Iterator[Partial | Picked]:
+    def run(self, task: Task) -> Iterator[Partial | Picked]:
         """Yield what the task returns for every partition, in any order, also more than once."""
 
 
 class PartedRows:
-    """The rows of an engine, folded over partition by partition and added up in this process."""
+    """The rows of an engine, folded over partition by partition and summed in this process."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self._engine.n_features
-
-    @property
-    def max_rows_per_group(self) -> int | None:
-        """Rows that one group can have, or None where every row stands for itself."""
-        return self._engine.max_rows_per_group
+        self.n_features = engine.n_features
+        self.max_rows_per_group = engine.max_rows_per_group
 
     def fold(self, box: RowEncoder, kernel: Kernel) -> Ints:
         """Sum `kernel` over all rows, each counted exactly once."""
-        self._check(box)
-        tally = self._tally()
+        check_box(box, self.n_features)
+        total = self._sum()
         for partial in self._engine.run(Fold(box, kernel, self.max_rows_per_group)):
             if not isinstance(partial, Partial):
                 raise TypeError("the engine did not run the task that it was given")
-            tally.take(partial)
-        return tally.total(kernel.empty())
+            total.take(partial)
+        return total.total(kernel.empty())
 
     def split(self, box: Box, parts: int, key: int) -> Iterator[Lattice]:
         """Yield `parts` disjoint blocks; a keyed hash of a row's own values picks its block.
 
-        As many blocks are collected in one pass as fit into memory. The order of the rows of a
-        block is nobody's business: it depends on the partitions, and what is found does not.
+        As many blocks are collected in one pass as fit into memory. Row order is unspecified.
         """
-        self._check(box)
-        if parts < 1:
-            raise ValueError(f"parts must be a whole number from 1 on, got {parts!r}")
-        sizes = self.fold(box, BlockSizes(parts, key))
+        sizes = self.fold(box, BlockSizes(check_whole(parts, "parts"), key))
         return self._blocks(box, key, sizes)
 
     def _blocks(self, box: Box, key: int, sizes: Ints) -> Iterator[Lattice]:
         for first, last in _ranges(sizes, max(1, _HELD_BYTES // (2 * box.n_features))):
-            rows, ends = self._collect(Pick(box, len(sizes), first, last, key, self._most), sizes)
+            task = Pick(box, len(sizes), first, last, key, self.max_rows_per_group)
+            rows, ends = self._collect(task, sizes)
             for start, end in zip(ends - sizes[first:last], ends, strict=True):
                 yield rows[start:end]
 
     def _collect(self, task: Pick, sizes: Ints) -> tuple[Lattice, Ints]:
-        """Collect the rows of some blocks, block after block, and where each one ends."""
+        """Collect the rows of some blocks, block after block, and where each block ends.
+
+        sizes: (parts,), rows of every block. Returns rows of shape (n, d), lattice steps.
+        """
         ends = sizes[task.first : task.last].cumsum()
         held = np.empty((int(ends[-1]), self.n_features), dtype=np.int16)
         free = ends - sizes[task.first : task.last]
-        tally = self._tally()
+        known = self._sum()
         for picked in self._engine.run(task):
             if not isinstance(picked, Picked):
                 raise TypeError("the engine did not run the task that it was given")
-            if tally.news((picked.part,)):
+            if known.news((picked.part,)):
                 _place(picked, task.first, held, free, ends)
-        tally.check()
+        known.check()
         if (free != ends).any():
             raise RuntimeError("the rows have changed between two passes")
         return held, ends
 
-    @property
-    def _most(self) -> int | None:
-        return self._engine.max_rows_per_group
-
-    def _tally(self) -> PartitionSum:
+    def _sum(self) -> PartitionSum:
         return PartitionSum(self._engine.n_parts, Pass(self._engine.n_parts).step)
-
-    def _check(self, box: RowEncoder) -> None:
-        if box.n_features != self.n_features:
-            raise ValueError(
-                f"the bounds have {box.n_features} columns, the data has {self.n_features}"
-            )
 
 
 def _ranges(sizes: Ints, most: int) -> Iterator[tuple[int, int]]:
-    """Cut blocks into runs of at most `most` rows together, or of one block."""
+    """Group blocks of these sizes into runs of at most `most` rows, or of one block."""
     first = held = 0
     for number, size in enumerate(sizes.tolist()):
         if number > first and held + size > most:
@@ -184,7 +160,10 @@ def _ranges(sizes: Ints, most: int) -> Iterator[tuple[int, int]]:
 
 
 def _place(picked: Picked, first: int, held: Lattice, free: Ints, ends: Ints) -> None:
-    """Write the rows of one partition behind those of the same block that are there already."""
+    """Write the rows of one partition after those of the same block that are there already.
+
+    held: (n, d), rows of all blocks. free, ends: the next free row and the end of each block.
+    """
     numbers = picked.numbers - first
     order = np.argsort(numbers, kind="stable")
     counts = np.bincount(numbers, minlength=len(free))
@@ -198,6 +177,7 @@ def _place(picked: Picked, first: int, held: Lattice, free: Ints, ends: Ints) ->
 
 # Cells of the features in a piece: enough to hide its opening, few enough to share evenly.
 _PIECE_CELLS = 2**22
+_LEAST_CELLS = 2**16
 
 
 class FileChanged(RuntimeError):  # noqa: N818
@@ -206,9 +186,9 @@ class FileChanged(RuntimeError):  # noqa: N818
 
 @dataclass(frozen=True)
 class Piece:
-    """Some rows of some files: where they lie, which columns count, and the files' state.
+    """Some rows of some files: where they are, which columns are read, and the files' state.
 
-    It travels to workers: it holds no row, and no open file.
+    It is sent to workers: it holds no row, and no open file.
     """
 
     table: Table
@@ -223,14 +203,14 @@ class Piece:
         return cls(layout.table, layout.positions, layout.owner, stamps)
 
     def blocks(self) -> Iterator[Floats]:
-        """Read the features."""
+        """Read the features, in blocks of shape (n, d)."""
         self._check()
         for block in self.table.blocks(self.positions):
             yield block.values
         self._check()
 
     def labels(self) -> Iterator[list[str]]:
-        """Read whose rows are whose: the key of every row's label."""
+        """Read the key of every row's label."""
         if self.owner is None:
             raise ValueError("no column names the groups")
         self._check()
@@ -244,11 +224,19 @@ class Piece:
                 raise FileChanged(f"{file} has changed since it was opened")
 
 
-def pieces_of(layout: Layout, cells: int | None = None) -> list[Piece]:
-    """Cut the files of a layout into pieces of about so many cells; each row is in one of them."""
-    whole = Piece.whole(layout)
+def pieces_of(
+    layout: Layout, cells: int | None = None, *, at_least: int | None = None
+) -> list[Piece]:
+    """Cut the files of a layout into pieces of about so many cells; each row is in one of them.
+
+    `at_least` is a number of pieces, of which none is too small to be worth a task.
+    """
+    whole, width = Piece.whole(layout), len(layout.positions)
+    if at_least is not None:
+        each = layout.table.about_rows() * width // at_least
+        cells = min(max(each, _LEAST_CELLS), _PIECE_CELLS)
     stamps = dict(zip(layout.table.files, whole.stamps, strict=True))
-    rows = max(1, (cells or _PIECE_CELLS) // len(layout.positions))
+    rows = max(1, (cells or _PIECE_CELLS) // width)
     return [
         Piece(table, layout.positions, layout.owner, tuple(stamps[file] for file in table.files))
         for table in layout.table.pieces(rows)

@@ -1,21 +1,22 @@
-"""Who wants to know how far a pass has come: for the owner's eyes, never part of a result."""
+"""Progress of passes over the rows, for the owner of the rows. No part of a result."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from threading import Lock
 
 Callback = Callable[[int, int, int], None]
-"""Hears the number of the pass, from 1 on, and how many of its parts are done, of how many."""
+"""Called with the number of the pass, from 1 on, the parts that are done, and all its parts."""
 
 
+@dataclass
 class _Watch:
-    def __init__(self, callback: Callback) -> None:
-        self.callback = callback
-        self.passes = 0
-        self.latest: Pass | None = None
+    callback: Callback
+    passes: int = 0
+    latest: Pass | None = None
 
 
 _watch: ContextVar[_Watch | None] = ContextVar("sfumato_watch", default=None)
@@ -23,7 +24,7 @@ _watch: ContextVar[_Watch | None] = ContextVar("sfumato_watch", default=None)
 
 @contextmanager
 def watch(callback: Callback) -> Iterator[None]:
-    """Let `callback` hear about every pass over rows that begins inside the block."""
+    """Call `callback` on every pass over rows that begins inside the block."""
     token = _watch.set(_Watch(callback))
     try:
         yield
@@ -36,13 +37,11 @@ class Pass:
 
     def __init__(self, total: int) -> None:
         self._watch = _watch.get()
-        self._lock = Lock()
-        self._done, self._shown, self._total = 0, 0, total
+        self._lock, self._done, self._shown, self._total = Lock(), 0, -1, total
         if self._watch is not None:
             self._watch.passes += 1
-            self._number = self._watch.passes
-            self._watch.latest = self
-            self._watch.callback(self._number, 0, total)
+            self._watch.latest, self._number = self, self._watch.passes
+        self._show(0)
 
     def step(self) -> None:
         """One more part is done."""
@@ -51,7 +50,7 @@ class Pass:
             self._show(self._done)
 
     def reach(self, share: float) -> None:
-        """Such a share of the work is done at least, says the engine, though nothing came back."""
+        """The engine reports that at least this share of the work, from 0 to 1, is done."""
         with self._lock:
             self._show(int(min(1.0, share) * self._total))
 
@@ -62,6 +61,6 @@ class Pass:
 
 
 def latest() -> Pass | None:
-    """The pass that began last, if anybody watches."""
+    """The pass that began last, if one is watched."""
     watching = _watch.get()
     return None if watching is None else watching.latest

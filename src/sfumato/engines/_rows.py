@@ -1,4 +1,4 @@
-"""Tasks that travel to the partitions of a table, and what they send back.
+"""What rows are to the code that sums over them, and the tasks that sum over one partition.
 
 A task is pure: what it returns depends on its partition alone, and only what it returns counts. An
 engine may run it twice, or lose a worker and run it again. No noise, no budget, no files, no state.
@@ -6,43 +6,52 @@ engine may run it twice, or lose a worker and run it again. No noise, no budget,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._base.types import Ints, Lattice, Mask
+from sfumato._base.types import Floats, Ints, Lattice, Mask
+from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
-from sfumato._lattice.kernels.dispatch import hash_rows, write_lattice
-from sfumato.engines._groups import codes_of, few_of_each, labels_of
+from sfumato._lattice.kernels.dispatch import write_lattice
+from sfumato.engines._groups import codes_of, few_of_each, hash_rows, labels_of
 from sfumato.engines._threads import one_blas_thread
 
 
 class RowEncoder(Protocol):
-    """Encodes cells as 16-bit integers, one row at a time: a `Box`, or a binning."""
+    """Encodes cells as 16-bit integers, each row by itself: a `Box`, or a binning."""
 
     @property
     def n_features(self) -> int:
         """Number of columns."""
 
     def write_lattice(self, rows: NDArray[Any], out: Lattice) -> NDArray[np.bool_]:
-        """Write the integers of a block of rows, and say which rows are kept."""
+        """Write the integers of a block of rows into `out`, and say which rows are kept.
+
+        rows: (n, d), user's units. out: (n, d), lattice steps. Returns a mask of shape (n,).
+        """
 
 
 class Kernel(Protocol):
-    """What a pass over the rows adds up. Pure: no randomness, no budget, no state of its own."""
+    """What a pass over the rows sums. Pure: no randomness, no budget, no state of its own."""
 
     def empty(self) -> Ints:
         """Return the sum over no rows: zeros of a shape that no row can change."""
 
     def add(self, rows: Lattice, state: Ints) -> None:
-        """Add every row of one block into `state`. States of disjoint blocks add up."""
+        """Add every row of one block into `state`. States of disjoint blocks add up.
+
+        rows: (n, d), lattice steps. state: of the shape of `empty()`.
+        """
 
 
 class Rows(Protocol):
-    """A table of rows that can be folded over, wherever it lives."""
+    """A table of rows that can be folded over, wherever it is stored."""
 
     @property
     def n_features(self) -> int:
@@ -50,13 +59,58 @@ class Rows(Protocol):
 
     @property
     def max_rows_per_group(self) -> int | None:
-        """Rows that one group can have, or None where every row stands for itself."""
+        """Rows that one group can have, or None where every row is a unit of its own."""
 
     def fold(self, box: RowEncoder, kernel: Kernel) -> Ints:
         """Sum `kernel` over all rows, each counted exactly once."""
 
     def split(self, box: Box, parts: int, key: int) -> Iterator[Lattice]:
         """Yield `parts` disjoint blocks; a keyed hash of a row's own values picks its block."""
+
+
+Read = Callable[[int, int], NDArray[Any]]
+"""Called with two row numbers, returns real numbers of shape (stop - start, d)."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A table of numbers in memory."""
+
+    n_rows: int
+    n_features: int
+    read: Read
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Rows that are read from the start: `open()` yields float64 blocks of shape (rows, d).
+
+    Every call must yield the same rows, each once. Without `n_rows` the number is found by reading,
+    and groups cannot be matched.
+    """
+
+    open: Callable[[], Iterator[Floats]]
+    n_features: int
+    n_rows: int | None = None
+
+    def encoded(self, encoder: RowEncoder) -> tuple[Lattice, Mask]:
+        """All rows as integers, of shape (n, d), and which of them are kept, of shape (n,)."""
+        blocks: deque[Lattice] = deque()
+        masks = [np.empty(0, dtype=np.bool_)]
+        for rows, kept in encoded(encoder, self.open()):
+            blocks.append(rows.copy())
+            masks.append(kept)
+        all_kept = np.concatenate(masks)
+        if self.n_rows not in (None, len(all_kept)):
+            raise RuntimeError("the source did not yield the number of rows it had declared")
+        whole = np.empty((len(all_kept), self.n_features), dtype=np.int16)
+        start = 0
+        while blocks:
+            # Each block is freed as soon as it is copied.
+            block = blocks.popleft()
+            whole[start : start + len(block)] = block
+            start += len(block)
+        return whole, all_kept
 
 
 # Cells that are put on the lattice before the kernel sees them: a buffer of half a megabyte.
@@ -90,13 +144,15 @@ def merge(one: Partial, other: Partial) -> Partial:
     return Partial((*one.parts, *other.parts), one.state + other.state)
 
 
-@dataclass(frozen=True)
-class Fold:
-    """Sums a kernel over a partition. With `most`, at most so many rows of each group count."""
+class Task(ABC):
+    """A pure function of one partition. With `max_rows`, so many rows of each group count."""
 
-    scale: RowEncoder
-    kernel: Kernel
-    most: int | None = None
+    encoder: RowEncoder
+    max_rows: int | None
+
+    @abstractmethod
+    def on(self, part: int, lattices: Iterable[Lattice]) -> Partial | Picked:
+        """Run on the rows of one partition that count, encoded already: blocks of shape (n, d)."""
 
     def over(
         self,
@@ -104,16 +160,25 @@ class Fold:
         blocks: Iterable[NDArray[Any]],
         labels: Any = None,  # noqa: ANN401
         chosen: Mask | None = None,
-    ) -> Partial:
-        """Sum over one partition, given as blocks of rows.
+    ) -> Partial | Picked:
+        """Run on one partition, given as blocks of rows of shape (n, d), in the user's units.
 
-        Of groups, `labels` has one label for each row; a group lies in one partition as a whole.
-        Where it does not, `chosen` says which rows count, settled before over all partitions.
+        `labels` has one label for each row, if a group lies in one partition as a whole. Where it
+        does not, the mask `chosen` says which rows count, decided before over all partitions.
         """
-        return self.on(part, counted(self.scale, self.most, blocks, labels, chosen))
+        return self.on(part, counted(self.encoder, self.max_rows, blocks, labels, chosen))
+
+
+@dataclass(frozen=True)
+class Fold(Task):
+    """Sums a kernel over a partition."""
+
+    encoder: RowEncoder
+    kernel: Kernel
+    max_rows: int | None = None
 
     def on(self, part: int, lattices: Iterable[Lattice]) -> Partial:
-        """Sum over the rows of one partition that count, on the lattice already."""
+        """Sum over the rows of one partition."""
         state = self.kernel.empty()
         with one_blas_thread():
             for rows in lattices:
@@ -122,29 +187,19 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class Pick:
+class Pick(Task):
     """Picks the rows of blocks `first` to `last` - 1 of `parts`; see `block_numbers`."""
 
-    box: Box
+    encoder: Box
     parts: int
     first: int
     last: int
     key: int
-    most: int | None = None
-
-    def over(
-        self,
-        part: int,
-        blocks: Iterable[NDArray[Any]],
-        labels: Any = None,  # noqa: ANN401
-        chosen: Mask | None = None,
-    ) -> Picked:
-        """Pick rows of one partition, given as in `Fold.over`."""
-        return self.on(part, counted(self.box, self.most, blocks, labels, chosen))
+    max_rows: int | None = None
 
     def on(self, part: int, lattices: Iterable[Lattice]) -> Picked:
-        """Pick among the rows of one partition that count, on the lattice already."""
-        found = [np.empty((0, self.box.n_features), dtype=np.int16)]
+        """Pick among the rows of one partition."""
+        found = [np.empty((0, self.encoder.n_features), dtype=np.int16)]
         numbers = [np.empty(0, dtype=np.int64)]
         for rows in lattices:
             places = block_numbers(rows, self.parts, self.key)
@@ -155,8 +210,22 @@ class Pick:
 
 
 def block_numbers(rows: Lattice, parts: int, key: int) -> Ints:
-    """Which of `parts` blocks each row lies in, by a keyed hash of its own values."""
+    """Which of `parts` blocks each row lies in, by a keyed hash of its own values.
+
+    rows: (n, d), lattice steps. Returns numbers from 0 to parts - 1, of shape (n,).
+    """
     return (hash_rows(rows, key) % np.uint64(parts)).astype(np.int64)
+
+
+def split_rows(lattice: Lattice, parts: int, key: int) -> Iterator[Lattice]:
+    """Yield the rows of each of `parts` blocks. lattice: (n, d), lattice steps."""
+    check_whole(parts, "parts")
+    numbers = block_numbers(lattice, parts, key)
+    # NumPy sorts narrow integers faster.
+    order = np.argsort(numbers.astype(np.uint16) if parts <= 2**16 else numbers, kind="stable")
+    ends = np.cumsum(np.bincount(numbers, minlength=parts))
+    starts = np.concatenate(([0], ends[:-1]))
+    return (lattice[order[a:b]] for a, b in zip(starts, ends, strict=True))
 
 
 @dataclass(frozen=True)
@@ -171,34 +240,37 @@ class BlockSizes:
         return np.zeros(self.parts, dtype=np.int64)
 
     def add(self, rows: Lattice, state: Ints) -> None:
-        """Count one block of rows."""
+        """Count rows, of shape (n, d), into `state`, of shape (parts,)."""
         state += np.bincount(block_numbers(rows, self.parts, self.key), minlength=self.parts)
 
 
 def counted(
-    scale: RowEncoder,
-    most: int | None,
+    encoder: RowEncoder,
+    max_rows: int | None,
     blocks: Iterable[NDArray[Any]],
     labels: Any,  # noqa: ANN401
     chosen: Mask | None,
 ) -> Iterator[Lattice]:
-    """Yield the lattice rows of a partition that count. A block is valid until the next one."""
-    if most is None or chosen is not None:
-        for rows, kept in _settled(snapped(scale, blocks), chosen):
+    """Yield the encoded rows of a partition that count; arguments are as in `Task.over`.
+
+    A block, of shape (n, d), is valid until the next one.
+    """
+    if max_rows is None or chosen is not None:
+        for rows, kept in _only(encoded(encoder, blocks), chosen):
             yield rows if kept.all() else rows[kept]
         return
-    pairs = [(rows.copy(), kept) for rows, kept in snapped(scale, blocks)]
+    pairs = [(rows.copy(), kept) for rows, kept in encoded(encoder, blocks)]
     if not pairs:
         return
     whole = np.concatenate([rows for rows, _ in pairs])
     places = np.flatnonzero(np.concatenate([kept for _, kept in pairs])).astype(np.int64)
-    yield whole[few_of_each(whole, places, codes_of(labels_of(labels, len(whole))), most)]
+    yield whole[few_of_each(whole, places, codes_of(labels_of(labels, len(whole))), max_rows)]
 
 
-def _settled(
+def _only(
     pairs: Iterable[tuple[Lattice, Mask]], chosen: Mask | None
 ) -> Iterator[tuple[Lattice, Mask]]:
-    """Keep of all rows only those that were chosen, if any were."""
+    """Keep only the chosen rows, if there is a choice."""
     if chosen is None:
         yield from pairs
         return
@@ -212,15 +284,18 @@ def _settled(
         raise RuntimeError("a partition has not the number of rows it had before")
 
 
-def snapped(scale: RowEncoder, blocks: Iterable[NDArray[Any]]) -> Iterator[tuple[Lattice, Mask]]:
-    """Put rows on the lattice in a buffer that is used again, and say which of them are kept."""
-    step = max(1, _BUFFER_CELLS // scale.n_features)
-    buffer = np.empty((step, scale.n_features), dtype=np.int16)
+def encoded(encoder: RowEncoder, blocks: Iterable[NDArray[Any]]) -> Iterator[tuple[Lattice, Mask]]:
+    """Encode rows in a buffer that is used again, and say which of them are kept.
+
+    blocks: (n, d), user's units. Yields lattice steps of the same shape, and a mask of shape (n,).
+    """
+    step = max(1, _BUFFER_CELLS // encoder.n_features)
+    buffer = np.empty((step, encoder.n_features), dtype=np.int16)
     for block in blocks:
         for start in range(0, len(block), step):
             rows = block[start : start + step]
             out = buffer[: len(rows)]
-            if isinstance(scale, Box):
-                yield out, write_lattice(scale, rows, out)
+            if isinstance(encoder, Box):
+                yield out, write_lattice(encoder, rows, out)
             else:
-                yield out, scale.write_lattice(rows, out)
+                yield out, encoder.write_lattice(rows, out)

@@ -10,19 +10,19 @@ import weakref
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from numbers import Integral
 from threading import Event, Thread
 from typing import Any
 
 from pyspark import StorageLevel, inheritable_thread_target
 from pyspark.sql import SparkSession, functions, types
 
+from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
-from sfumato._lattice.kernels.dispatch import MAX_FEATURES
-from sfumato.engines._files import TableFile, layout_of
+from sfumato.engines._files import FileOpener
+from sfumato.engines._memory import check_width
 from sfumato.engines._partitions import PartedRows, PartitionsMissing, pieces_of
 from sfumato.engines._progress import Pass, latest
-from sfumato.engines._rows import Fold, Partial, Pick, Picked, RowEncoder, Rows
+from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Rows, Task
 from sfumato.engines._spark_worker import (
     LATTICE,
     MARK,
@@ -32,28 +32,26 @@ from sfumato.engines._spark_worker import (
     OnBatches,
     Pieces,
     Source,
-    adding,
+    add,
     keying,
-    marking,
+    mark,
     reading,
     received,
     running,
     snapping,
 )
 from sfumato.engines._threads import allowed_threads
-from sfumato.engines.formats._csv import Header
-from sfumato.engines.formats._storage import Paths
-from sfumato.engines.formats._table import Column, Layout
+from sfumato.engines.formats._table import Layout
 
-# Seconds between two looks.
+# Seconds between two queries of Spark's progress.
 _PAUSE = 0.2
 
 
 @contextmanager
 def followed(session: Any, stages: int) -> Iterator[None]:  # noqa: ANN401
-    """Move the bar of the pass that has begun with the tasks of Spark's next stages, so many.
+    """Report the tasks of Spark's next stages, so many, as progress of the pass that has begun.
 
-    Nobody watches: nothing is done. Spark Connect does not tell.
+    Does nothing if the pass is not watched. Spark Connect does not report tasks.
     """
     watched = latest()
     if watched is None:
@@ -70,7 +68,7 @@ def followed(session: Any, stages: int) -> Iterator[None]:  # noqa: ANN401
 
 
 def _follow(session: Any, stages: int, watched: Pass, ready: Event, over: Event) -> None:  # noqa: ANN401
-    # No bar is worth an error: the session may end meanwhile.
+    # Progress must not raise: the session may end meanwhile.
     with suppress(Exception):
         try:
             tracker = session.sparkContext.statusTracker()
@@ -88,18 +86,19 @@ def _done(stages: Iterable[Any]) -> float:
     return float(sum(stage.numCompletedTasks / stage.numTasks for stage in known))
 
 
+# Errors whose messages contain no values of rows.
 _SYSTEM = ("FileNotFoundError", "PermissionError", "ImportError", "ModuleNotFoundError")
 
-# What the driver receives in one pass. States that are larger together are added up on the way.
+# The most bytes that the driver receives in one pass. Larger states are added up by executors.
 _RECEIVED_BYTES = 2**24
 
 
 class SparkEngine:
-    """Partitions that Spark puts on the lattice once, keeps, and makes again when lost.
+    """Partitions that Spark encodes once, keeps, and recomputes when lost.
 
-    Spark may cut a frame differently each time it is read, for example when an executor has come
-    or gone. So the lattice is dealt out to `n_parts` partitions, a number that is fixed here;
-    unless `fixed` says that the frame has exactly those whenever it is read.
+    Spark may partition a frame differently each time it is read, for example when an executor has
+    come or gone. So encoded rows are repartitioned to `n_parts` partitions, a number that is fixed
+    here, unless `fixed` says that the frame has exactly those whenever it is read.
     """
 
     def __init__(
@@ -114,89 +113,72 @@ class SparkEngine:
     ) -> None:
         self._frame = frame
         self._source = source
-        self._n_parts = n_parts
+        self.n_features = source.n_features
+        self.n_parts = n_parts
         self._fixed = fixed
-        self._most = max_rows_per_group
+        self.max_rows_per_group = max_rows_per_group
         self._keep = keep
         self._box: Box | None = None
         self._kept: list[Any] = []
         weakref.finalize(self, _forget, self._kept).atexit = False
 
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self._source.n_features
-
-    @property
-    def n_parts(self) -> int:
-        """Number of partitions."""
-        return self._n_parts
-
-    @property
-    def max_rows_per_group(self) -> int | None:
-        """Rows that one group can have, or None where every row stands for itself."""
-        return self._most
-
-    def run(self, task: Fold | Pick) -> Iterator[Partial | Picked]:
+    def run(self, task: Task) -> Iterator[Partial | Picked]:
         """Yield what the task returns for every partition, when all are done."""
-        lattice, stages = self._lattice(task.scale if isinstance(task, Fold) else task.box)
+        lattice, stages = self._lattice(task.encoder)
         sent = mapped(lattice, running(task, self.n_features), SENT)
         if isinstance(task, Fold):
             size = task.kernel.empty().size
-            if 8 * size * self._n_parts > _RECEIVED_BYTES:
-                places = min(self._n_parts, -(-size // NUMBERS))
-                sent = mapped(sent.repartitionById(places, sent.place % places), adding(), SENT)
+            if 8 * size * self.n_parts > _RECEIVED_BYTES:
+                places = min(self.n_parts, -(-size // NUMBERS))
+                sent = mapped(sent.repartitionById(places, sent.place % places), add, SENT)
                 stages += 1
         with followed(sent.sparkSession, stages):
             table = collected(sent)
         return received(task, table.to_batches())
 
     def close(self) -> None:
-        """Let go of the lattice that the executors keep."""
+        """Unpersist the encoded rows that the executors keep."""
         self._box = None
-        _let_go(self._kept)
+        _unpersist(self._kept)
 
-    def _lattice(self, scale: RowEncoder) -> tuple[Any, int]:
-        """The rows on a scale, and in how many stages Spark asks something of them."""
-        if self._box is not None and scale == self._box:
+    def _lattice(self, encoder: RowEncoder) -> tuple[Any, int]:
+        """The encoded rows, and in how many stages Spark computes a task on them."""
+        if self._box is not None and encoder == self._box:
             return self._kept[0], 1
-        snap = snapping(self._source, scale, self._most, self._n_parts)
+        snap = snapping(self._source, encoder, self.max_rows_per_group, self.n_parts)
         lattice = mapped(self._frame, snap, LATTICE)
         if not self._fixed:
-            lattice = lattice.repartitionById(self._n_parts, "part")
-        # A binning is laid on the rows once.
-        if self._keep and isinstance(scale, Box):
+            lattice = lattice.repartitionById(self.n_parts, "part")
+        # Encodings of histograms are not cached.
+        if self._keep and isinstance(encoder, Box):
             self.close()
             self._kept.append(lattice.persist(StorageLevel.MEMORY_AND_DISK))
-            self._box = scale
+            self._box = encoder
         return lattice, 1 if self._fixed else 2
 
 
 def mapped(frame: Any, work: OnBatches, schema: str) -> Any:  # noqa: ANN401
     """Let Spark call `work` on the batches of every partition."""
     with warnings.catch_warnings():
-        # Spark speaks of pandas here, which Arrow batches do without.
+        # Arrow batches do not need pandas.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
         return frame.mapInArrow(work, schema)
 
 
 def collected(frame: Any) -> Any:  # noqa: ANN401
-    """Bring a small table here."""
+    """Collect a small table on the driver."""
     collect = inheritable_thread_target(frame.sparkSession)(frame.toArrow)
     try:
-        # In a thread of its own: at an interrupt Spark cancels its jobs from the main thread, which
-        # must not be talking to Spark meanwhile.
+        # In a thread of its own: at an interrupt Spark cancels its jobs from the main thread, whose
+        # connection to Spark must be free.
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(collect).result()
     except Exception as error:
-        raise PartitionsMissing(
-            f"Spark could not count all partitions: {_reason(error)}; nothing is released, and "
-            "what was charged stays charged"
-        ) from None
+        raise PartitionsMissing(f"Spark could not count all partitions: {_reason(error)}") from None
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong. What a worker says may hold values of rows, unless the system said it."""
+    """What went wrong. Messages of workers may contain values of rows: only some are shown."""
     said = re.findall(r"^(?:[\w.]+\.)?(\w+Error)(: .*)?$", str(error), re.MULTILINE)
     if not said:
         return type(error).__name__
@@ -205,22 +187,20 @@ def _reason(error: Exception) -> str:
 
 
 def _forget(kept: list[Any]) -> None:
-    """Let go of what nobody can ask about any more."""
-    # In a thread of its own: the garbage collector may call while this one is talking to Spark.
+    """Unpersist the rows of an engine that has been garbage collected."""
+    # In a thread of its own: the connection of this one to Spark may be in use.
     if kept:
-        Thread(target=_let_go, args=(kept,), daemon=True).start()
+        Thread(target=_unpersist, args=(kept,), daemon=True).start()
 
 
-def _let_go(kept: list[Any]) -> None:
+def _unpersist(kept: list[Any]) -> None:
     while kept:
-        try:
+        # The session may have ended.
+        with suppress(Exception):
             kept.pop().unpersist()
-        # The session may have ended, and what it kept with it.
-        except Exception:
-            continue
 
 
-# A row's value may stand in the report of an error; nobody opens the page.
+# No logs: reports of errors may contain values of rows. No dashboard.
 _QUIET = {
     "spark.log.level": "OFF",
     "spark.ui.enabled": "false",
@@ -233,13 +213,12 @@ _HERE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.
 def session(workers: int | None = None, scheduler: str | None = None) -> Iterator[Any]:
     """Use the active session, or start one on a master or on this machine and end it.
 
-    Executors run the Python that PYSPARK_PYTHON names; without it, one at the path of this one.
+    Executors run the Python that PYSPARK_PYTHON names; by default one at the path of this one.
     """
     if workers is not None and scheduler is not None:
         raise ValueError("workers are started here, or there is a scheduler: not both")
-    whole = isinstance(workers, int) and not isinstance(workers, bool)
-    if workers is not None and (not whole or workers < 1):
-        raise ValueError(f"workers must be a whole number from 1 on, got {workers!r}")
+    if workers is not None:
+        check_whole(workers, "workers")
     if scheduler is not None and not scheduler.startswith(("spark://", "local")):
         raise ValueError(f"a Spark master has an address like spark://host:7077, got {scheduler!r}")
     active = SparkSession.getActiveSession()
@@ -270,8 +249,6 @@ def _started(master: str) -> Any:  # noqa: ANN401
 
 
 _PIECES_PER_CORE = 2
-_LEAST_CELLS = 2**16
-_MOST_CELLS = 2**22
 
 _NUMBERS = (types.NumericType, types.BooleanType)
 _LABELS = (
@@ -290,33 +267,26 @@ def open_spark(
     *,
     keep: bool = True,
 ) -> Rows:
-    """Open a Spark data frame of numbers; `groups` names the column that says whose rows are whose.
+    """Open a Spark data frame of numbers; `groups` names the column of the labels of groups.
 
-    Executors put each partition on the lattice at the first query and, with `keep`, hold it in
-    their storage, a quarter of its size as doubles; what a lost one held is made again. Without
-    `keep` the frame is read again in every pass. The frame must give the same rows whenever it is
-    read: one made with `rand()`, a sample, `uuid()` or a `limit` without an order need not, and a
-    row that moves when lost partitions are made again could count twice. Write such a frame out.
+    frame: (n, d), user's units. Executors encode each partition at the first query and, with
+    `keep`, hold it in their storage, a quarter of its size as doubles; what a lost one held is
+    recomputed. Without `keep` the frame is read again in every pass. The frame must give the same
+    rows whenever it is read: one made with `rand()`, a sample, `uuid()` or a `limit` without an
+    order need not, and a row that moves when lost partitions are recomputed could count twice.
+    Write such a frame out.
     """
     table = _columns(frame, groups)
     width = len(table.columns) - (groups is not None)
-    parts = collected(mapped(table.select(functions.lit(0)), marking(), MARK)).num_rows
+    parts = collected(mapped(table.select(functions.lit(0)), mark, MARK)).num_rows
     if groups is not None:
         table = mapped(table, keying(width), _keyed(width))
     return PartedRows(_engine(table, width, max(1, parts), groups, max_rows_per_group, keep=keep))
 
 
-@contextmanager
+@FileOpener
 def open_spark_files(
-    paths: Paths | TableFile,
-    *,
-    columns: Iterable[Column] | int | None = None,
-    groups: Column | None = None,
-    max_rows_per_group: int = 1,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    header: Header = None,
-    sep: str | None = None,
+    layout: Layout, most: int, workers: int | None, scheduler: str | None
 ) -> Iterator[Rows]:
     """Open files for executors that read them themselves; what is started here ends with the block.
 
@@ -324,9 +294,8 @@ def open_spark_files(
     run at a time on this machine. A session that is active already is used, and stays. Paths and
     columns are as for `open_file`; the executors must find the files under the same paths.
     """
-    layout = layout_of(paths, columns=columns, groups=groups, header=header, sep=sep)
     with session(workers, scheduler) as spark:
-        engine = _files(spark, layout, max_rows_per_group)
+        engine = _files(spark, layout, most)
         try:
             yield PartedRows(engine)
         finally:
@@ -336,8 +305,7 @@ def open_spark_files(
 def _files(spark: Any, layout: Layout, most: int) -> SparkEngine:  # noqa: ANN401
     width = len(layout.positions)
     cores = spark.sparkContext.defaultParallelism
-    cells = layout.table.about_rows() * width // (_PIECES_PER_CORE * cores)
-    pieces = Pieces(tuple(pieces_of(layout, min(max(cells, _LEAST_CELLS), _MOST_CELLS))))
+    pieces = Pieces(tuple(pieces_of(layout, at_least=_PIECES_PER_CORE * cores)))
     n_parts = len(pieces.pieces)
     numbers = spark.range(0, n_parts, 1, n_parts)
     if layout.owner is None:
@@ -347,7 +315,7 @@ def _files(spark: Any, layout: Layout, most: int) -> SparkEngine:  # noqa: ANN40
 
 
 def _keyed(width: int) -> str:
-    """The schema of features with the keys of their labels behind them."""
+    """The schema of features, followed by the keys of the labels of groups."""
     return ", ".join([*(f"c{i} double" for i in range(width)), f"c{width} string"])
 
 
@@ -362,15 +330,14 @@ def _engine(
 ) -> SparkEngine:
     if groups is None:
         return SparkEngine(table, Columns(width), n_parts, keep=keep)
-    if not isinstance(most, Integral) or isinstance(most, bool) or most < 1:
-        raise ValueError(f"max_rows_per_group must be a whole number from 1 on, got {most!r}")
+    check_whole(most, "max_rows_per_group")
     gathered = table.repartition(n_parts, table.columns[-1])
     source = Columns(width, owned=True)
     return SparkEngine(gathered, source, n_parts, max_rows_per_group=most, keep=keep)
 
 
 def _columns(frame: Any, groups: str | None) -> Any:  # noqa: ANN401
-    """The features as doubles and the owner behind them, checked by the schema alone."""
+    """The features as doubles, then the labels of groups, checked by the schema alone."""
     if not hasattr(frame, "mapInArrow"):
         raise TypeError(f"a Spark {type(frame).__name__} was passed; pass a DataFrame")
     if frame.isStreaming:
@@ -394,10 +361,7 @@ def _columns(frame: Any, groups: str | None) -> Any:  # noqa: ANN401
 def _check(fields: list[Any]) -> None:
     if not fields:
         raise ValueError("the data frame has no column to cluster; at least one is needed")
-    if len(fields) > MAX_FEATURES:
-        raise ValueError(
-            f"the data has {len(fields)} columns; at most {MAX_FEATURES} keep sums exact"
-        )
+    check_width(len(fields))
     wrong = [field for field in fields if not isinstance(field.dataType, _NUMBERS)]
     if wrong:
         listing = ", ".join(f"{f.name} ({f.dataType.simpleString()})" for f in wrong[:30])
@@ -407,4 +371,4 @@ def _check(fields: list[Any]) -> None:
 def _check_label(field: Any) -> None:  # noqa: ANN401
     if not isinstance(field.dataType, _LABELS):
         kind = field.dataType.simpleString()
-        raise TypeError(f"column {field.name} ({kind}) cannot say whose rows are whose")
+        raise TypeError(f"column {field.name} ({kind}) cannot hold labels of groups")

@@ -1,6 +1,6 @@
-"""What Spark's workers run. It travels with queries, and knows neither noise nor budget.
+"""What Spark's workers run. It is sent to them with queries; it knows neither noise nor budget.
 
-Only what a task returns counts: no accumulator, no file. Everything travels as Arrow batches.
+Only what a task returns counts: no accumulator, no file. All data are sent as Arrow batches.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pyspark import TaskContext
 from sfumato._base.types import Floats, Ints, Lattice
 from sfumato.engines._labels import keys_of
 from sfumato.engines._partitions import Piece
-from sfumato.engines._rows import Fold, Partial, Pick, Picked, RowEncoder, counted
+from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Task, counted
 from sfumato.engines.formats._parquet import values_of
 
 Batches = Iterator[Any]
@@ -28,7 +28,7 @@ LATTICE = "part int, rows binary"
 SENT = "parts array<int>, place int, data binary"
 
 NUMBERS = 2**17
-"""How many numbers of a state travel together."""
+"""How many numbers of a state are sent together."""
 
 # Cells that a kernel sees at a time, so that its buffers stay small.
 _SPAN_CELLS = 2**18
@@ -42,18 +42,17 @@ class Source(Protocol):
         """Number of columns."""
 
     def opened(self, batches: Batches) -> tuple[Iterable[Floats], list[Any] | None]:
-        """Blocks of rows, and whose they are: a list that is complete when all blocks are read."""
+        """Blocks of shape (n, d), and labels of groups, complete when all blocks are read."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Batches hold the features, and behind them, if `owned`, whose rows are whose."""
+    """Batches hold the features and, if `owned`, the labels of groups as the last column."""
 
     n_features: int
     owned: bool = False
 
     def opened(self, batches: Batches) -> tuple[Iterable[Floats], list[Any] | None]:
-        """Read batches as they come."""
         labels: list[Any] = []
 
         def blocks() -> Iterator[Floats]:
@@ -73,31 +72,25 @@ class Pieces:
 
     @property
     def n_features(self) -> int:
-        """Number of columns."""
         return len(self.pieces[0].positions)
 
     def opened(self, batches: Batches) -> tuple[Iterable[Floats], list[Any] | None]:
-        """Read the pieces one after the other."""
         return (block for piece in self.of(batches) for block in piece.blocks()), None
 
     def of(self, batches: Batches) -> Iterator[Piece]:
-        """The pieces whose numbers are there."""
+        """The pieces whose numbers are in the batches."""
         return (self.pieces[i] for batch in batches for i in batch.column(0).to_pylist())
 
 
-def marking() -> OnBatches:
-    """Say that a partition is there."""
-
-    def mark(batches: Batches) -> Batches:
-        for _ in batches:
-            pass
-        yield _batch(MARK, [TaskContext.get().partitionId()])  # type: ignore[union-attr]
-
-    return mark
+def mark(batches: Batches) -> Batches:
+    """Report that a partition exists."""
+    for _ in batches:
+        pass
+    yield _batch(MARK, [TaskContext.get().partitionId()])  # type: ignore[union-attr]
 
 
 def reading(pieces: Pieces) -> OnBatches:
-    """Read pieces of files as columns, with whose rows are whose in the last one."""
+    """Read pieces of files as columns, with the keys of the labels of groups in the last one."""
 
     def read(batches: Batches) -> Batches:
         for piece in pieces.of(batches):
@@ -109,7 +102,7 @@ def reading(pieces: Pieces) -> OnBatches:
 
 
 def keying(width: int) -> OnBatches:
-    """Put keys in place of the labels that stand behind the features."""
+    """Replace the labels in the last column by their keys."""
 
     def key(batches: Batches) -> Batches:
         for batch in batches:
@@ -124,17 +117,17 @@ def _with_keys(features: list[Any], keys: list[Any]) -> Any:  # noqa: ANN401
     return pa.RecordBatch.from_arrays([*features, pa.array(map(str, keys), pa.string())], names)
 
 
-def snapping(source: Source, scale: RowEncoder, most: int | None, n_parts: int) -> OnBatches:
-    """Put a partition on the lattice: the rows that count, many of them in one binary cell.
+def snapping(source: Source, encoder: RowEncoder, most: int | None, n_parts: int) -> OnBatches:
+    """Encode a partition: the rows that count, many of them in one binary cell.
 
-    All rows of a partition go to the same place, whatever their order: a partition that is made
-    again after a failure, with its rows in another order, is counted once all the same.
+    All rows of a partition go to the same place, whatever their order: a partition that is
+    recomputed after a failure, with its rows in another order, is counted once all the same.
     """
 
     def snap(batches: Batches) -> Batches:
         part = TaskContext.get().partitionId() % n_parts  # type: ignore[union-attr]
         blocks, labels = source.opened(batches)
-        for rows in counted(scale, most, blocks, labels, None):
+        for rows in counted(encoder, most, blocks, labels, None):
             step = max(1, _SPAN_CELLS // rows.shape[1])
             for start in range(0, len(rows), step):
                 yield _batch(LATTICE, [part], [rows[start : start + step].tobytes()])
@@ -142,8 +135,8 @@ def snapping(source: Source, scale: RowEncoder, most: int | None, n_parts: int) 
     return snap
 
 
-def running(task: Fold | Pick, n_features: int) -> OnBatches:
-    """Run a task on a partition that is on the lattice."""
+def running(task: Task, n_features: int) -> OnBatches:
+    """Run a task on a partition of encoded rows."""
 
     def run(batches: Batches) -> Batches:
         part = TaskContext.get().partitionId()  # type: ignore[union-attr]
@@ -152,40 +145,36 @@ def running(task: Fold | Pick, n_features: int) -> OnBatches:
     return run
 
 
-def adding() -> OnBatches:
+def add(batches: Batches) -> Batches:
     """Add the same numbers of all partitions, and note which partitions they were."""
-
-    def add(batches: Batches) -> Batches:
-        sums: dict[int, tuple[list[int], Ints]] = {}
-        for parts, place, data in cells_of(batches):
-            numbers = np.frombuffer(data, dtype=np.int64)
-            known, total = sums.setdefault(place, ([], np.zeros(len(numbers), dtype=np.int64)))
-            if set(known) & set(parts):
-                raise RuntimeError("a partition would be counted twice")
-            known += parts
-            total += numbers
-        for place, (known, total) in sums.items():
-            yield _batch(SENT, [sorted(known)], [place], [total.tobytes()])
-
-    return add
+    sums: dict[int, tuple[list[int], Ints]] = {}
+    for parts, place, data in cells_of(batches):
+        numbers = np.frombuffer(data, dtype=np.int64)
+        known, total = sums.setdefault(place, ([], np.zeros(len(numbers), dtype=np.int64)))
+        if set(known) & set(parts):
+            raise RuntimeError("a partition would be counted twice")
+        known += parts
+        total += numbers
+    for place, (known, total) in sums.items():
+        yield _batch(SENT, [sorted(known)], [place], [total.tobytes()])
 
 
 def cells_of(batches: Iterable[Any]) -> Iterator[tuple[list[int], int, Any]]:
-    """What was sent: of which partitions, at which place of their numbers, and the numbers."""
+    """What was sent: the partitions, the place of the numbers in their sum, and the numbers."""
     for batch in batches:
         for parts, place, data in zip(*batch.columns, strict=True):
             yield parts.as_py(), place.as_py(), data.as_buffer()
 
 
-def received(task: Fold | Pick, batches: Iterable[Any]) -> Iterator[Partial | Picked]:
-    """Put together what partitions have sent; what is not complete is left out."""
+def received(task: Task, batches: Iterable[Any]) -> Iterator[Partial | Picked]:
+    """Join what partitions have sent; what is not complete is left out."""
     found: dict[tuple[int, ...], dict[int, Any]] = {}
     for where, place, cell in cells_of(batches):
         found.setdefault(tuple(where), {})[place] = cell
     for parts, cells in found.items():
         data = b"".join(cells[place] for place in sorted(cells))
-        if isinstance(task, Pick):
-            yield _picked(parts[0], data, task.box.n_features)
+        if not isinstance(task, Fold):
+            yield _picked(parts[0], data, task.encoder.n_features)
             continue
         empty = task.kernel.empty()
         if len(data) == empty.nbytes:
@@ -193,7 +182,7 @@ def received(task: Fold | Pick, batches: Iterable[Any]) -> Iterator[Partial | Pi
 
 
 def floats_of(batch: Any, width: int) -> Floats:  # noqa: ANN401
-    """The numbers of a batch of doubles; NaN where a value is missing."""
+    """The numbers of a batch of doubles, of shape (n, width); NaN where a value is missing."""
     block = np.empty((batch.num_rows, width))
     for column in range(width):
         block[:, column] = batch.column(column).to_numpy(zero_copy_only=False)
@@ -230,11 +219,7 @@ def _lattices(batches: Batches, width: int) -> Iterator[Lattice]:
             yield buffer[: len(rows)]
 
 
-_TYPES = {
-    "int": pa.int32(),
-    "array<int>": pa.list_(pa.int32()),
-    "binary": pa.binary(),
-}
+_TYPES = {"int": pa.int32(), "array<int>": pa.list_(pa.int32()), "binary": pa.binary()}
 
 
 def _batch(schema: str, *columns: list[Any]) -> Any:  # noqa: ANN401

@@ -16,7 +16,8 @@ from sfumato._base.types import Floats
 from sfumato._core.local.lattice import LocalLattice
 from sfumato._core.local.randomizer import LatticeMechanism, Randomizer
 from sfumato._lattice.box import Box
-from sfumato.engines._frames import Frame, source_of
+from sfumato.engines._memory import frame_of
+from sfumato.engines._rows import Frame
 from sfumato.local._receipt import LocalReceipt
 
 MissingPolicy = Literal["center", "keep"]
@@ -129,9 +130,7 @@ class LocalTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, AB
 
 def _rows_of(X: Any) -> Frame:  # noqa: ANN401
     """Open rows that the caller brings; refused by type and shape, never by a value."""
-    source = source_of(X)
-    if not isinstance(source, Frame):
-        raise TypeError("rows are perturbed where they are: pass an array or a data frame")
+    source = frame_of(X)
     if source.n_rows == 0:
         raise ValueError(
             f"Found array with 0 sample(s) (shape=(0, {source.n_features})) while a minimum of 1 "

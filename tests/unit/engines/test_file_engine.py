@@ -15,8 +15,9 @@ from sfumato.engines import _file_engine as file_engine
 from sfumato.engines import _files as files
 from sfumato.engines import _partitions as pieces
 from sfumato.engines._file_engine import FileEngine
-from sfumato.engines._files import TableFile, in_memory_bytes, is_path, layout_of, open_file
+from sfumato.engines._files import TableFile, in_memory_bytes, layout_of, open_file
 from sfumato.engines._memory import ArrayRows
+from sfumato.engines._open import is_path
 from sfumato.engines._partitions import PartedRows, pieces_of
 from sfumato.engines.formats import _records as records
 from sfumato.engines.formats._records import spans_of
@@ -247,6 +248,6 @@ def test_groups_are_held_in_few_bytes(tmp_path, out_of_core):
 
 
 def test_too_many_columns_are_refused(tmp_path, out_of_core, monkeypatch):
-    monkeypatch.setattr(file_engine, "MAX_FEATURES", 2)
+    monkeypatch.setattr("sfumato.engines._memory.MAX_FEATURES", 2)
     with pytest.raises(ValueError, match="3 columns; at most 2"):
         open_file(write_parquet(tmp_path / "rows.parquet", VALUES, []))

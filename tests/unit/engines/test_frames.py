@@ -12,8 +12,8 @@ import pytest
 from scipy import sparse
 
 from sfumato._lattice.box import REACH, Box
-from sfumato.engines._frames import Blocks
 from sfumato.engines._memory import ArrayRows
+from sfumato.engines._rows import Blocks
 from tests.unit.rows import BOX, EXPECTED, NAN, VALUES, blocks_of, fold, rows_in, uniform
 
 

@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._lattice.box import Box
-from sfumato.engines._frames import Blocks
 from sfumato.engines._groups import codes_of
+from sfumato.engines._rows import Blocks
 from tests.unit.rows import BOX, NAN, VALUES, fold, rows_in, uniform
 
 groups_and_most = (st.lists(st.integers(0, 5), min_size=60, max_size=60), st.integers(1, 4))

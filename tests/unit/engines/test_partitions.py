@@ -21,11 +21,12 @@ from sfumato._core.queries.counts import Nearest
 from sfumato._lattice.box import Box
 from sfumato.engines import _partitions as parts
 from sfumato.engines import _rows as tasks
+from sfumato.engines._file_engine import as_done
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import PartedRows, PartitionsMissing, PartitionSum
 from sfumato.engines._progress import watch
 from sfumato.engines._rows import Fold, Partial, Pick, merge
-from sfumato.engines._threads import allowed_threads, as_done, one_blas_thread, share
+from sfumato.engines._threads import allowed_threads, one_blas_thread, share
 from tests.unit.cuts import cuts
 from tests.unit.recorded import blobs, every_task
 from tests.unit.rows import BOX, NAN, VALUES, Totals, fold, uniform
@@ -252,7 +253,7 @@ def test_columns_must_fit_the_bounds():
     for ask in (lambda box: rows.fold(box, Totals()), lambda box: rows.split(box, 2, 1)):
         with pytest.raises(ValueError, match="bounds have 2 columns, the data has 3"):
             ask(Box.of((0, 1), 2))
-    with pytest.raises(ValueError, match="whole number from 1 on"):
+    with pytest.raises(ValueError, match="whole number of at least 1"):
         rows.split(BOX, 0, 1)
 
 

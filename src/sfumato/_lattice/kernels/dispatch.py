@@ -21,7 +21,6 @@ from sfumato._lattice.box import REACH, Box, Snap
 from sfumato._lattice.kernels import numpy_loops as kernels_numpy
 from sfumato._lattice.kernels.tree import Table
 
-Hashes = NDArray[np.uint64]
 Label = Callable[[Lattice], Ints]
 Backend = Literal["auto", "numpy", "numba"]
 
@@ -150,32 +149,6 @@ def cells_of_nearest(rows: Lattice, centers: Ints) -> Ints:
     """Number of the nearest centre of each row; of equally near ones the first."""
     labels = [labels.copy() for _, labels in _by_nearest(_loops(rows), rows, centers)]
     return np.concatenate([np.empty(0, dtype=np.int64), *labels])
-
-
-def hash_rows(rows: Lattice, key: int) -> Hashes:
-    """Hash each row by its own values and a key; equal rows have equal hashes."""
-    n, d = rows.shape
-    hashes = np.full(n, key % 2**64, dtype=np.uint64)
-    _mix(hashes)
-    for start in range(0, n, _BLOCK_ROWS):
-        block = rows[start : start + _BLOCK_ROWS]
-        padded = np.zeros((len(block), -(-d // 4) * 4), dtype="<i2")
-        padded[:, :d] = block
-        mixed = hashes[start : start + _BLOCK_ROWS]
-        for word in padded.view("<u8").T:
-            mixed ^= word
-            _mix(mixed)
-    return hashes
-
-
-def _mix(hashes: Hashes) -> None:
-    # The finaliser of splitmix64 (Steele, Lea and Flood 2014): a bijection on 64 bits.
-    hashes += np.uint64(0x9E3779B97F4A7C15)
-    hashes ^= hashes >> np.uint64(30)
-    hashes *= np.uint64(0xBF58476D1CE4E5B9)
-    hashes ^= hashes >> np.uint64(27)
-    hashes *= np.uint64(0x94D049BB133111EB)
-    hashes ^= hashes >> np.uint64(31)
 
 
 @contextmanager

@@ -1,1 +1,1 @@
-"""See docs/architecture.md."""
+"""File formats: text tables, NumPy arrays, Parquet."""

@@ -1,10 +1,10 @@
 """Text tables (.csv, .tsv, plain or gzipped), read in blocks. A record is a row.
 
-Where records end, and what quotes mean, says `records`; a file in which that is not clear is
+`_records` defines where records end and what quotes mean; a file in which that is ambiguous is
 refused when it is opened. After that no row can make reading fail: a record with too few fields has
 missing cells at its end, fields beyond the last column are ignored, blank lines are no records, and
-bytes that are not UTF-8 make their cell text. What becomes of a row looks at that row alone,
-whatever path its block takes. Nothing about the table is guessed from a row: see `Declared`.
+bytes that are not UTF-8 make their cell text. The values of a row depend on that row alone, on both
+the fast and the careful path. Nothing about the table is guessed from a row: see `Declared`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import csv
 import math
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -36,7 +35,7 @@ from sfumato.engines.formats._records import (
     spans_of,
 )
 from sfumato.engines.formats._storage import StoredFile
-from sfumato.engines.formats._table import Block, Bools
+from sfumato.engines.formats._table import Block, Bools, OneFile
 
 Header = bool | Literal["guess"] | None
 """Whether the first record names the columns; None is not declared."""
@@ -70,10 +69,11 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Delimited:
-    """A text table: its separator and columns are known. A piece of it has the bytes of `span`.
+class Delimited(OneFile):
+    """A text table: its separator and columns are known. See `Table`.
 
-    `line` is that of the first byte; `at_least` says that records may have more fields.
+    A piece of it has the bytes of `span`; `line` is that of the first byte. With `at_least`,
+    records may have more fields.
     """
 
     file: StoredFile
@@ -95,16 +95,6 @@ class Delimited:
         checked(file, table.delimiter)
         return table
 
-    @cached_property
-    def usual(self) -> tuple[int, ...]:
-        """All columns."""
-        return tuple(range(len(self.names)))
-
-    @property
-    def files(self) -> tuple[StoredFile, ...]:
-        """The file."""
-        return (self.file,)
-
     def about_rows(self) -> int:
         """Guess from the size of the file: eight characters in a cell, or two once compressed."""
         per_cell = 2 if is_zipped(self.file) else 8
@@ -115,14 +105,7 @@ class Delimited:
         spans = spans_of(self.file, self.delimiter, self.span[0], rows * 8 * len(self.names))
         return [replace(self, span=span) for span in spans]
 
-    def check(self, positions: Sequence[int]) -> None:
-        """Text declares no types: nothing to refuse."""
-
-    def check_owner(self, position: int) -> None:
-        """Any text can say whose rows are whose."""
-
     def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
-        """Read these columns, in this order, from the first row to the last."""
         for first, text in self._chunks():
             records, lines = records_in(text, first)
             values = None if QUOTE in text else self._fast(records, positions)
@@ -132,7 +115,6 @@ class Delimited:
                 yield self._careful(records, lines, positions)
 
     def cells(self, position: int) -> Iterator[list[str]]:
-        """Read one column as text."""
         for first, text in self._chunks():
             records = [r for r in records_in(text, first)[0] if not self._blank(r)]
             rows = _split(records, self.delimiter)
@@ -189,7 +171,7 @@ def _split(records: list[str], delimiter: str) -> list[list[str]]:
     try:
         rows = list(csv.reader(records, delimiter=delimiter))
     except csv.Error:
-        # Only a field that is longer than the module takes.
+        # A field is longer than the module takes.
         rows = []
     return rows if len(rows) == len(records) else [fields(r, delimiter) for r in records]
 
@@ -265,7 +247,7 @@ def _undeclared(file: StoredFile, absent: Set[str]) -> str:
 
 
 def _looks_like_names(found: list[str]) -> bool:
-    """Whether there is no number among the fields of a first record, for the owner's eyes."""
+    """Whether no field of the first record is a number. A guess, for the owner of the file only."""
     filled = [field for field in found if field.lower() not in MISSING]
     return bool(filled) and not any(math.isfinite(_number(field)) for field in filled)
 

@@ -13,12 +13,12 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from sfumato.engines.formats._storage import StoredFile
-from sfumato.engines.formats._table import Block, rows_at_once
+from sfumato.engines.formats._table import Block, OneFile, rows_at_once
 
 
 @dataclass(frozen=True)
-class Npy:
-    """A two-dimensional array on disk. A piece of it has the rows of `span`."""
+class Npy(OneFile):
+    """An array on disk, of shape (n, d). A piece of it has the rows of `span`; see `Table`."""
 
     file: StoredFile
     shape: tuple[int, int]
@@ -45,46 +45,25 @@ class Npy:
         return cls(file, (shape[0], shape[1]), dtype, by_columns, offset, (0, shape[0]))
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The positions: an array names no columns."""
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
         return tuple(map(str, range(self.shape[1])))
 
-    @cached_property
-    def usual(self) -> tuple[int, ...]:
-        """All columns."""
-        return tuple(range(self.shape[1]))
-
-    @property
-    def files(self) -> tuple[StoredFile, ...]:
-        """The file."""
-        return (self.file,)
-
     def about_rows(self) -> int:
-        """The number of rows that the file declares."""
         return self.span[1] - self.span[0]
 
     def pieces(self, rows: int) -> list[Npy]:
-        """Cut the rows into runs."""
         start, stop = self.span
         starts = range(start, stop, rows)
         return [replace(self, span=(i, min(i + rows, stop))) for i in starts] or [self]
 
-    def check(self, positions: Sequence[int]) -> None:
-        """All columns have one type, which was checked at opening."""
-
     def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
-        """Read these columns, in this order, from the first row to the last."""
         for first, chosen in self._arrays(positions):
             # No value may raise a warning, which a caller could turn into an exception.
             with np.errstate(all="ignore"):
                 values = chosen.astype(np.float64)
             yield Block.clean(values, first + 1)
 
-    def check_owner(self, position: int) -> None:
-        """Numbers can say whose rows are whose."""
-
     def cells(self, position: int) -> Iterator[list[Any]]:
-        """Read one column as Python numbers."""
         for _, chosen in self._arrays([position]):
             yield chosen[:, 0].tolist()
 

@@ -1,4 +1,4 @@
-"""Parquet files, read and written in batches. The only file that imports pyarrow for files."""
+"""Parquet files, read and written in batches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from sfumato._base.types import Floats
 from sfumato.engines.formats._storage import StoredFile
-from sfumato.engines.formats._table import Block, rows_at_once
+from sfumato.engines.formats._table import Block, OneFile, rows_at_once
 
 _BUFFER = 2**20
 
@@ -23,8 +23,8 @@ _INDEX = re.compile(r"__index_level_\d+__")
 
 
 @dataclass(frozen=True)
-class Parquet:
-    """A Parquet file; its schema names the columns and declares their types.
+class Parquet(OneFile):
+    """A Parquet file; its schema names the columns and declares their types. See `Table`.
 
     A piece of a table has the row groups from the first of `span` on, up to the other.
     """
@@ -43,13 +43,7 @@ class Parquet:
             raise ValueError(f"{path} is empty: it has no columns")
         return cls(path, names)
 
-    @property
-    def files(self) -> tuple[StoredFile, ...]:
-        """The file."""
-        return (self.file,)
-
     def about_rows(self) -> int:
-        """The number of rows that the file declares."""
         with _file(self.file) as file:
             return int(file.metadata.num_rows)
 
@@ -72,16 +66,14 @@ class Parquet:
         return tuple(i for i, name in enumerate(self.names) if not _INDEX.fullmatch(name))
 
     def check(self, positions: Sequence[int]) -> None:
-        """Refuse columns whose declared type is not a number."""
         with _file(self.file) as file:
             schema = file.schema_arrow
-        wrong = [schema.field(i) for i in positions if not _is_number(schema.field(i).type)]
+        wrong = [schema.field(i) for i in positions if not is_number(schema.field(i).type)]
         if wrong:
             listing = ", ".join(f"{field.name} ({field.type})" for field in wrong)
             raise ValueError(f"columns must hold numbers; these do not: {listing}")
 
     def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
-        """Read these columns, in this order, from the first row to the last."""
         first = 1
         for batch in self._batches(positions):
             columns = [_floats(column) for column in batch]
@@ -89,17 +81,15 @@ class Parquet:
             first += batch.num_rows
 
     def check_owner(self, position: int) -> None:
-        """Refuse a column of lists, structures and the like."""
         with _file(self.file) as file:
             column = file.schema_arrow.field(position)
         if not _is_label(column.type):
             raise ValueError(
-                f"column {column.name} ({column.type}) cannot say whose rows are whose: it must "
-                "hold numbers, text, bytes, dates or times"
+                f"column {column.name} ({column.type}) cannot hold labels of groups: it must hold "
+                "numbers, text, bytes, dates or times"
             )
 
     def cells(self, position: int) -> Iterator[list[Any]]:
-        """Read one column as Python values of its type; None where one is missing."""
         return (values_of(column) for column in self.arrays(position))
 
     def arrays(self, position: int) -> Iterator[Any]:
@@ -114,11 +104,11 @@ class Parquet:
     def _batches(self, positions: Sequence[int]) -> Iterator[Any]:
         """Yield batches with these columns only, in this order."""
         wanted = [self.names[i] for i in positions]
-        # Of all columns: whoever reads two of them side by side gets blocks of the same rows.
+        # The size depends on all columns, so that columns that are read apart have equal blocks.
         size = rows_at_once(len(self.names))
         with _file(self.file) as file:
             groups = range(*(self.span or (0, file.metadata.num_row_groups)))
-            # The threads of a pass are ours.
+            # A pass has threads of its own.
             for batch in file.iter_batches(size, list(groups), wanted, use_threads=False):
                 yield batch.select(wanted)
 
@@ -166,7 +156,8 @@ def _file(file: StoredFile) -> Any:  # noqa: ANN401
         raise ValueError(f"{file} is not a Parquet file") from None
 
 
-def _is_number(kind: Any) -> bool:  # noqa: ANN401
+def is_number(kind: Any) -> bool:  # noqa: ANN401
+    """Whether an Arrow type holds numbers."""
     types = _pyarrow().types
     tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
     return any(test(kind) for test in tests)
@@ -178,7 +169,7 @@ def _is_label(kind: Any) -> bool:  # noqa: ANN401
         return _is_label(kind.value_type)
     texts = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
     others = (types.is_fixed_size_binary, types.is_temporal, types.is_null)
-    return _is_number(kind) or any(test(kind) for test in (*texts, *others))
+    return is_number(kind) or any(test(kind) for test in (*texts, *others))
 
 
 def values_of(column: Any) -> list[Any]:  # noqa: ANN401

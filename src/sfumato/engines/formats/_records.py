@@ -1,8 +1,8 @@
 r"""Where the records of a text table begin and end. Found before any budget is spent.
 
 A record ends at a line end (\n, \r\n or \r) that is not inside quotes. A field is quoted as a
-whole, and a quote inside it is written twice (RFC 4180). Whatever else is done with quotes has no
-one meaning: the file is refused, with the number of the line.
+whole, and a quote inside it is written twice (RFC 4180). Any other use of quotes has no
+unambiguous meaning: the file is refused, with the number of the line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Span = tuple[int, int | None]
 """Bytes of a file, decompressed, from the first on, up to the other; None is the end."""
 
 BOM = "\ufeff"
-"""The byte-order mark. It is no part of any cell, wherever it stands: a row may be moved."""
+"""The byte-order mark. It is removed wherever it is: rows may have been moved."""
 
 
 def is_zipped(file: StoredFile) -> bool:
@@ -101,7 +101,7 @@ _MARK = BOM.encode()
 
 @dataclass(frozen=True)
 class Head:
-    """The first record that is not blank, its line, and the byte and the line behind it."""
+    """The first record that is not blank, its line, and the byte and the line after it."""
 
     text: str
     line: int
@@ -148,7 +148,7 @@ def line_ends(text: str) -> int:
 
 
 def without_end(record: str) -> str:
-    """A record without the line end behind it."""
+    """A record without its line end."""
     return record[:-2] if record.endswith("\r\n") else record.removesuffix("\n").removesuffix("\r")
 
 
@@ -186,7 +186,7 @@ def lines_of(text: str) -> list[str]:
 def spans_of(file: StoredFile, delimiter: str, start: int, step: int) -> list[Span]:
     """Cut the records from byte `start` on into spans of about `step` bytes.
 
-    A compressed file stays whole. Quotes that have no one meaning are refused.
+    A compressed file stays whole. Ambiguous quotes are refused.
     """
     found = checked(file, delimiter)
     if is_zipped(file):
@@ -210,10 +210,10 @@ def _checked(file: StoredFile, _: Stamp, delimiter: str, grain: int) -> tuple[in
         wrong = scan.look(offset, window)
         if wrong is not None:
             raise ValueError(
-                f"{file}, line {_line_of(file, wrong)}: a quote stands inside a field that is not "
-                "quoted as a whole, or something stands behind the quote that ends a field. Which "
-                "rows are meant is not guessed. Write such a field in quotes, with the quotes "
-                'inside it doubled ("say ""so""")'
+                f"{file}, line {_line_of(file, wrong)}: a quote is inside a field that is not "
+                "quoted as a whole, or something follows the quote that ends a field. Which rows "
+                "are meant is not guessed. Write such a field in quotes, with the quotes inside it "
+                'doubled ("say ""so""")'
             )
     if scan.inside:
         raise ValueError(
@@ -243,7 +243,7 @@ class _Scan:
         data = np.frombuffer(window, dtype=np.uint8)
         quotes = np.flatnonzero(data[1:-1] == _QUOTE)
         opening = (np.arange(len(quotes)) + self.inside) % 2 == 0
-        # What stands before a quote that opens, and behind one that closes.
+        # The byte before a quote that opens, and the one after a quote that closes.
         beside = np.where(opening, data[quotes], data[quotes + 2])
         wrong = ~np.isin(beside, self.around)
         if wrong.any():
@@ -258,7 +258,7 @@ class _Scan:
         return None
 
     def _note(self, offset: int, ends: NDArray[np.intp]) -> None:
-        """Note the beginnings of records behind these line ends, some of them."""
+        """Note some of the beginnings of records after these line ends."""
         i = int(np.searchsorted(ends, self.place - offset))
         while i < len(ends):
             start = offset + int(ends[i]) + 1
@@ -268,7 +268,7 @@ class _Scan:
 
 
 def _windows(file: StoredFile) -> Iterator[tuple[int, bytes]]:
-    """Yield the bytes of a file in order, each time with one before and one behind them."""
+    """Yield the bytes of a file in order, each time with one byte before and one after them."""
     with binary(file) as raw:
         head = raw.read(len(_MARK))
         offset = len(_MARK) if head == _MARK else 0

@@ -15,7 +15,7 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 """One path, pattern, folder or address, or several of them."""
 
 Stamp = tuple[int, int]
-"""Size and time of the last change: how a file that has changed is told."""
+"""Size and time of the last change: another stamp means that the file has changed."""
 
 _MAGIC = frozenset("*?[")
 
@@ -68,7 +68,7 @@ class StoredFile:
 
 
 def stored(paths: Paths, endings: tuple[str, ...]) -> list[StoredFile]:
-    """Find all files that were meant: of a folder those with these endings, in order of names."""
+    """Find all files of some paths: of a folder those with these endings, in order of names."""
     wanted = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not wanted:
         raise ValueError("no file was given; at least one is needed")
@@ -105,7 +105,7 @@ def _found(path: str, endings: tuple[str, ...]) -> list[StoredFile]:
 
 
 def _far(address: str) -> tuple[list[str], bool]:
-    """The addresses that one means, and whether it is that of a folder."""
+    """The files at an address, and whether it is that of a folder."""
     head, _, last = address.rstrip("/").rpartition("/")
     pattern = bool(_MAGIC & set(last))
     if _MAGIC & set(head):
@@ -125,7 +125,7 @@ def _far(address: str) -> tuple[list[str], bool]:
 
 
 def _is_data(name: str, endings: tuple[str, ...]) -> bool:
-    # Writers leave marks beside their data, such as _SUCCESS and .part-0.parquet.crc.
+    # Other files of writers are left out, such as _SUCCESS and .part-0.parquet.crc.
     return name.lower().endswith(endings) and not name.startswith(("_", "."))
 
 

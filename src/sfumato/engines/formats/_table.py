@@ -1,9 +1,10 @@
-"""What every file format offers: named columns, and blocks of numbers to read again and again."""
+"""What every file format has: named columns, and blocks of numbers that can be read repeatedly."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,9 +26,9 @@ _FEWEST = 256
 class Block:
     """Some rows of a table, and what was wrong with them.
 
-    `values` has NaN for every cell that is not a number; `text` marks those of them that hold
-    something else than a missing value. `ragged` marks rows with too few or too many fields, and
-    `lines` says where in the file each row stands, counted from 1.
+    `values`, of shape (n, d), has NaN for every cell that is not a number. `text`, of the same
+    shape, marks those of them that are not missing. `ragged`, of shape (n,), marks rows with too
+    few or too many fields; `lines` has the line of each row in the file, from 1 on.
     """
 
     values: Floats
@@ -37,7 +38,7 @@ class Block:
 
     @classmethod
     def clean(cls, values: Floats, first: int) -> Block:
-        """A block of which every row has all its fields, and no cell holds text."""
+        """A block without text and ragged rows. values: (n, d); first: line of the first row."""
         return cls(
             values,
             np.zeros(values.shape, dtype=np.bool_),
@@ -47,12 +48,12 @@ class Block:
 
 
 def rows_at_once(n_columns: int) -> int:
-    """How many rows a block has: a few megabytes, whatever the width."""
+    """How many rows a block has, so that it takes a few megabytes."""
     return max(_FEWEST, min(65_536, _BLOCK_CELLS // max(1, n_columns)))
 
 
 class Table(Protocol):
-    """A file of rows. It may be read many times, and no row can make reading it fail."""
+    """Rows of files. They may be read many times, and no row can make reading fail."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -68,7 +69,7 @@ class Table(Protocol):
 
     @property
     def files(self) -> tuple[StoredFile, ...]:
-        """Where the rows lie."""
+        """The files that hold the rows."""
 
     def about_rows(self) -> int:
         """About how many rows there are, without reading them."""
@@ -83,10 +84,31 @@ class Table(Protocol):
         """Read these columns, in this order, from the first row to the last."""
 
     def check_owner(self, position: int) -> None:
-        """Refuse a column whose declared type cannot say whose rows are whose."""
+        """Refuse a column whose declared type cannot hold labels of groups."""
 
     def cells(self, position: int) -> Iterator[list[Any]]:
         """Read one column as it is: text, or values of its type."""
+
+
+class OneFile:
+    """What the tables of one file have in common; for the rest see `Table`."""
+
+    file: StoredFile
+    names: tuple[str, ...]
+
+    @property
+    def files(self) -> tuple[StoredFile, ...]:
+        return (self.file,)
+
+    @cached_property
+    def usual(self) -> tuple[int, ...]:
+        return tuple(range(len(self.names)))
+
+    def check(self, positions: Sequence[int]) -> None:
+        """All columns may hold numbers, unless the format declares types."""
+
+    def check_owner(self, position: int) -> None:
+        """All columns may hold labels, unless the format declares types."""
 
 
 def position_of(table: Table, column: Column) -> int:
@@ -116,9 +138,9 @@ def _listing(table: Table) -> str:
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns that are read from a table: the features, and whose rows are whose.
+    """The columns that are read from a table: the features, and `owner`, the labels of groups.
 
-    Columns that are `kept` go beside the features as they are, for whoever asked for them.
+    Columns that are `kept` are copied as they are beside the features.
     """
 
     table: Table
@@ -199,7 +221,7 @@ def select(
 
 @dataclass(frozen=True)
 class ConcatTable:
-    """Tables with the same columns in the same order. The first one speaks for all."""
+    """Tables with the same columns in the same order; see `Table`."""
 
     tables: tuple[Table, ...]
 
@@ -217,51 +239,39 @@ class ConcatTable:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The name of every column; its position where the files name none."""
         return self.tables[0].names
 
     @property
     def named(self) -> bool:
-        """Whether the names come from the files."""
         return self.tables[0].named
 
     @property
     def usual(self) -> tuple[int, ...]:
-        """Positions of the columns that are read when none are asked for."""
         return self.tables[0].usual
 
     @property
     def files(self) -> tuple[StoredFile, ...]:
-        """All files, in the order in which they are read."""
         return tuple(file for table in self.tables for file in table.files)
 
     def about_rows(self) -> int:
-        """About how many rows there are, without reading them."""
         return sum(table.about_rows() for table in self.tables)
 
     def pieces(self, rows: int) -> list[Table]:
-        """Cut every table into others of about so many rows."""
         return [piece for table in self.tables for piece in table.pieces(rows)]
 
     def check(self, positions: Sequence[int]) -> None:
-        """Refuse columns that a file declares to be something else than numbers."""
         for table in self.tables:
             table.check(positions)
 
     def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
-        """Read these columns, in this order, from the first row to the last."""
-        for table in self.tables:
-            yield from table.blocks(positions)
+        return (block for table in self.tables for block in table.blocks(positions))
 
     def check_owner(self, position: int) -> None:
-        """Refuse a column whose declared type cannot say whose rows are whose."""
         for table in self.tables:
             table.check_owner(position)
 
     def cells(self, position: int) -> Iterator[list[Any]]:
-        """Read one column as it is in each file: text, or values of its type there."""
-        for table in self.tables:
-            yield from table.cells(position)
+        return (cells for table in self.tables for cells in table.cells(position))
 
 
 def tables_of(table: Table) -> tuple[Table, ...]:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sfumato._lattice.box import REACH
-from sfumato._lattice.kernels import dispatch as kernels
+from sfumato.engines._groups import hash_rows
 
 lattices = st.integers(1, 9).flatmap(
     lambda d: arrays(
@@ -34,17 +34,17 @@ def hash_of(row, key):
 @example(np.arange(-40, 41, dtype=np.int16).reshape(9, 9), -1, 4)
 @example(np.zeros((0, 3), dtype=np.int16), 0, 0)
 def test_the_hash_of_a_row_looks_at_that_row_alone(rows, key, cut):
-    hashes = kernels.hash_rows(rows, key)
+    hashes = hash_rows(rows, key)
     assert hashes.dtype == np.uint64
     assert hashes.tolist() == [hash_of(row, key) for row in rows.tolist()]
-    pieces = [kernels.hash_rows(block, key) for block in np.split(rows[::-1], [cut])]
+    pieces = [hash_rows(block, key) for block in np.split(rows[::-1], [cut])]
     np.testing.assert_array_equal(np.concatenate(pieces)[::-1], hashes)
 
 
 def test_hashes_spread_evenly_and_change_with_the_key():
     side = np.arange(-150, 150)
     rows = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2).astype(np.int16)
-    one, two = kernels.hash_rows(rows, 1), kernels.hash_rows(rows, 2)
+    one, two = hash_rows(rows, 1), hash_rows(rows, 2)
     assert len(np.unique(one)) == len(rows)
     assert not np.any(one == two)
     counts = np.bincount(one % np.uint64(10), minlength=10)
