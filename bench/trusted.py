@@ -61,7 +61,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     ),
     "estimator": (
         "Estimator",
-        "_private_kmeans.py _serialization.py _base/files.py _base/__init__.py",
+        "_private_kmeans.py _released_model.py _serialization.py _base/files.py _base/__init__.py",
     ),
     "bounds": (
         "Private bounds",
@@ -101,7 +101,8 @@ FOR_TESTS = frozenset({"_core/testing.py"})
 
 NOT_ON_THE_DEFAULT_PATH = frozenset(
     """
-    _accounting/receipt_text.py _core/queries/cubes.py _base/types.py _base/files.py
+    _accounting/receipt_text.py _released_model.py _core/queries/cubes.py _base/types.py
+    _base/files.py
     _serialization.py _lattice/kernels/numba_loops.py _lattice/kernels/verify.py
     _core/sampling/choice.py _core/sampling/bernoulli.py engines/_rows.py engines/_frames.py
     engines/_groups.py engines/_labels.py engines/__init__.py

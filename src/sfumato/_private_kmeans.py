@@ -1,174 +1,33 @@
-"""PrivateKMeans: the scikit-learn face of the house."""
+"""PrivateKMeans: opens rows, reserves budget, runs a method, keeps what was released."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
-from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
 
 from sfumato._accounting.budget import Account, Ledger
 from sfumato._accounting.receipt import Receipt
 from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._core.curator import Curator
-from sfumato._core.releases.histograms import HistogramCurator
-from sfumato._lattice.box import Box, NanPolicy, columns_in
-from sfumato._private_bounds.estimate import DEFAULT, SLICE, release_bounds
-from sfumato._serialization import load_as, save
+from sfumato._lattice.box import NanPolicy
+from sfumato._private_bounds.estimate import UnboundedRows
+from sfumato._released_model import ReleasedModel, check_own_rows
+from sfumato._serialization import load_as
 from sfumato._synopsis import Synopsis
-from sfumato.engines._open import is_elsewhere, names_of, rows_of, split_groups
-from sfumato.engines._rows import Rows
-from sfumato.methods import METHODS, Method, Task
+from sfumato.engines._open import is_elsewhere, names_of, split_groups
+from sfumato.methods import Centers, Method, Task, clusters_of, method_of
 from sfumato.methods._base import check_centers
 
-
-def method_of(method: str | Method) -> Method:
-    """A method by its name, or the instance that was given."""
-    if not isinstance(method, str):
-        if not callable(method) or not hasattr(method, "caps"):
-            raise TypeError(f"method must be a name or a method instance, got {method!r}")
-        return method
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    return METHODS[method]()
-
-
-def clusters_of(n_clusters: int | str, method: Method) -> tuple[int, bool]:
-    """The number of clusters, or the most of them and that the method chooses."""
-    if not isinstance(n_clusters, str):
-        return check_whole(n_clusters, "n_clusters"), False
-    if n_clusters != "auto":
-        raise ValueError(f"n_clusters must be a whole number or 'auto', got {n_clusters!r}")
-    k_range: tuple[int, int] | None = getattr(method, "k_range", None)
-    if k_range is None:
-        able = [name for name, cls in METHODS.working().items() if hasattr(cls, "k_range")]
-        raise ValueError(
-            f"n_clusters='auto' needs a method that releases a synopsis: {', '.join(able)}; "
-            f"{type(method).__name__} needs a number"
-        )
-    return k_range[1], True
-
-
 PRIVATE = "private"
-"""What users write in place of bounds that are to be bought."""
+"""What users write in place of bounds that are to be estimated."""
 
 
-def is_private(bounds: Any) -> bool:  # noqa: ANN401
-    """Whether bounds are to be bought."""
-    return isinstance(bounds, str) and bounds == PRIVATE
-
-
-@dataclass(frozen=True)
-class Bounded:
-    """A curator, the ε that the method may spend, and what was paid before it."""
-
-    curator: Curator
-    for_method: Fraction
-    accounts: tuple[Account, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self.curator.box.n_features
-
-    def bounded(self) -> Bounded:
-        """The bounds are there."""
-        return self
-
-
-@dataclass(frozen=True)
-class Unbounded:
-    """Rows without bounds, and the budget that pays for bounds and method."""
-
-    rows: Rows
-    nan: NanPolicy
-    ledger: Ledger
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self.rows.n_features
-
-    @property
-    def for_method(self) -> Fraction:
-        """The ε that the bounds leave to the method."""
-        return self.ledger.total[0] * (1 - SLICE)
-
-    def bounded(self) -> Bounded:
-        """Buy bounds, and open a curator with them and with what is left."""
-        survey = HistogramCurator(self.rows, ledger=self.ledger)
-        bought = release_bounds(survey, self.ledger.total[0] * SLICE)
-        curator = Curator(
-            self.rows, bounds=(bought.lower, bought.upper), nan=self.nan, ledger=self.ledger
-        )
-        return Bounded(curator, self.for_method, (bought.account,), bought.notes)
-
-
-def open_rows(
-    X: Any,  # noqa: ANN401
-    bounds: Any,  # noqa: ANN401
-    ledger: Ledger,
-    *,
-    nan: NanPolicy,
-    groups: Any = None,  # noqa: ANN401
-    max_rows_per_group: int = 1,
-) -> Bounded | Unbounded:
-    """Open rows with their bounds, or without; all that can be refused is refused here.
-
-    A `Curator` is taken as it is.
-    """
-    if isinstance(X, Curator):
-        if groups is not None:
-            raise ValueError("groups belong to the Curator: pass them where it is made")
-        if is_private(bounds):
-            raise ValueError("a Curator has its bounds already: leave bounds='private' out")
-        return Bounded(X, ledger.total[0])
-    most = check_whole(max_rows_per_group, "max_rows_per_group")
-    rows = rows_of(X, groups=groups, max_rows_per_group=most, width=columns_in(bounds))
-    if is_private(bounds):
-        Box.of(DEFAULT, rows.n_features, nan)
-        return Unbounded(rows, nan, ledger)
-    return Bounded(Curator(rows, bounds=bounds, nan=nan, ledger=ledger), ledger.total[0])
-
-
-_BLOCK = 65_536
-
-
-def squared_distances(X: Any, centers: Floats, box: Box) -> Iterator[Floats]:  # noqa: ANN401
-    """Squared distances to the centres, in the cube that the bounds span, block by block."""
-    points = box.to_cube(centers)
-    for start in range(0, len(X), _BLOCK):
-        block = box.to_cube(X[start : start + _BLOCK])
-        yield euclidean_distances(block, points, squared=True)
-
-
-def check_own_rows(X: Any) -> None:  # noqa: ANN401
-    """Refuse to label rows that the caller has not brought."""
-    if isinstance(X, Curator) or is_elsewhere(X):
-        raise TypeError("labels and distances are for rows that the caller brings: pass an array")
-
-
-_HIDDEN = {
-    "labels_": "the cluster of every training row",
-    "inertia_": "the exact cost of the training rows",
-}
-
-
-class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class PrivateKMeans(ReleasedModel):
     """k-means centres under differential privacy.
 
     Parameters
@@ -181,13 +40,12 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         0 is pure ε-DP; a δ above 0 allows Gaussian noise.
     bounds : pair (lower, upper) or "private"
         Public bounds, scalars or one value per column. Required, and never read from the data:
-        what lies outside is clipped. "private" buys them with a quarter of `epsilon`, for those
-        who know none.
+        what lies outside is clipped. "private" estimates them with a quarter of `epsilon`.
     method : str or method, default="auto"
         A name in `sfumato.METHODS`, or a configured instance such as `DPLloyd(iterations=3)`.
     n_rows : int, optional
         Declares the number of rows public; it is taken as declared and never compared with the
-        data. By default a method that needs the number buys a noisy count.
+        data. By default a method that needs the number releases a noisy count.
     nan : {"center", "drop"}, default="center"
         Cells that are not finite numbers go to the centre of their column, or their row is dropped.
     max_rows_per_group : int, default=1
@@ -202,11 +60,11 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     cluster_sizes_ : ndarray of shape (n_clusters,)
         Noisy sizes of the clusters.
     bounds_ : pair of ndarrays of shape (n_features,)
-        The bounds in use, declared or bought.
+        The bounds in use, declared or estimated.
     receipt_ : Receipt
         What was asked, what each query cost, and the guarantee.
     synopsis_ : Synopsis
-        Where the method buys one: cells and noisy weights, for any use at no further cost.
+        Where the method releases one: cells and noisy weights, for any use at no further cost.
 
     Examples
     --------
@@ -270,44 +128,44 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         epsilon, delta = check_epsilon(self.epsilon), check_delta(self.delta)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         opened = self._open(X, groups, Ledger(epsilon, delta))
-        task = _task_of(opened, k, delta, n_rows, choose_k=choose_k)
+        for_method = opened.for_method if isinstance(opened, UnboundedRows) else epsilon
+        numbers = (k, opened.n_features, for_method, delta, n_rows)
+        most = opened.rows_per_neighbour
+        task = Task(*numbers, choose_k=choose_k, max_rows_per_group=most)
         caps = method.caps(task)
-        bounded = opened.bounded()
-        curator = bounded.curator
+        curator, before, notes = (
+            opened.bounded() if isinstance(opened, UnboundedRows) else (opened, (), ())
+        )
         account = curator.reserve(type(method).__name__, caps)
         try:
             found = method(curator, task, account=account, rng=rng)
         finally:
             curator.ledger.cancel(account)
         centers = check_centers(found, type(method).__name__, task)
+        self._keep(centers, curator, (*before, account), (*notes, *centers.notes))
+        return self
+
+    def _keep(
+        self,
+        centers: Centers,
+        curator: Curator,
+        accounts: tuple[Account, ...],
+        notes: tuple[str, ...],
+    ) -> None:
+        """Keep what was released, and nothing else."""
         self.box_ = curator.box
-        self.cluster_centers_: Floats = curator.box.from_lattice(centers.points)
+        self.cluster_centers_ = curator.box.from_lattice(centers.points)
         self.cluster_sizes_: Floats = centers.sizes
         self.receipt_ = Receipt.of(
-            *bounded.accounts,
-            account,
-            method=type(method).__name__,
+            *accounts,
+            method=accounts[-1].purpose,
             neighbours=curator.neighbours,
-            source=curator.source,
-            notes=(*bounded.notes, *centers.notes, *_nan_notes(curator.box.nan)),
+            chapters=(curator.source, "Estimator"),
+            notes=(*notes, *_nan_notes(curator.box.nan)),
         )
         self.__dict__.pop("synopsis_", None)
         if centers.synopsis is not None:
             self.synopsis_: Synopsis = centers.synopsis
-        return self
-
-    def predict(self, X: Any) -> Ints:  # noqa: ANN401
-        """Return the index of the nearest centre for rows that the caller brings.
-
-        Near is meant as in the fit: columns scaled by their bounds, rows clipped into them, cells
-        that are not finite numbers at the centre of their column.
-        """
-        blocks = [scaled.argmin(axis=1) for scaled in self._distances(X)]
-        return np.concatenate(blocks).astype(np.int64)
-
-    def transform(self, X: Any) -> Floats:  # noqa: ANN401
-        """Return the distances to every centre, in the cube [−1, 1]^d that the bounds span."""
-        return np.concatenate([np.sqrt(squared) for squared in self._distances(X)])
 
     def fit_predict(self, X: Any, y: None = None, *, groups: Any = None) -> Ints:  # noqa: ANN401
         """Fit, then predict on the caller's own rows: for their owner, not a release."""
@@ -319,68 +177,35 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         check_own_rows(X)
         return self.fit(X, groups=groups).transform(X)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what was released, and the receipt, as JSON."""
-        check_is_fitted(self)
-        save(self, path)
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name in _HIDDEN:
-            raise AttributeError(
-                f"{type(self).__name__} has no {name}: {_HIDDEN[name]} would betray rows. "
-                "For rows of your own use predict(X), or the owner's tools in sfumato.nonprivate"
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True
-        tags.input_tags.allow_nan = True
-        return tags
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.cluster_centers_)
-
-    @property
-    def bounds_(self) -> tuple[Floats, Floats]:
-        """The bounds in use, declared or bought."""
-        return np.array(self.box_.lower), np.array(self.box_.upper)
-
-    def _open(self, X: Any, groups: Any, ledger: Ledger) -> Bounded | Unbounded:  # noqa: ANN401
-        opened = open_rows(
+    def _open(self, X: Any, groups: Any, ledger: Ledger) -> Curator | UnboundedRows:  # noqa: ANN401
+        """Open rows, (n, d); all that can be refused is refused here."""
+        private = isinstance(self.bounds, str) and self.bounds == PRIVATE
+        if isinstance(X, Curator):
+            if groups is not None:
+                raise ValueError("groups belong to the Curator: pass them where it is made")
+            if private:
+                raise ValueError("a Curator has its bounds already: leave bounds='private' out")
+            self.n_features_in_ = X.n_features
+            return X
+        opened: Curator | UnboundedRows = (UnboundedRows if private else Curator)(
             X,
-            self.bounds,
-            ledger,
+            bounds=self.bounds,
             nan=self.nan,
             groups=groups,
             max_rows_per_group=self.max_rows_per_group,
+            ledger=ledger,
         )
         self.n_features_in_ = opened.n_features
-        if is_elsewhere(X):
-            self.__dict__.pop("feature_names_in_", None)
-            if (names := names_of(X, groups, opened.n_features)) is not None:
-                self.feature_names_in_ = np.array(names, dtype=object)
-        elif not isinstance(X, Curator):
-            validate_data(self, split_groups(X, groups)[0], skip_check_array=True)
+        self._name_features(X, groups)
         return opened
 
-    def _distances(self, X: Any) -> Iterator[Floats]:  # noqa: ANN401
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
-        return squared_distances(X, self.cluster_centers_, self.box_)
-
-
-def _task_of(
-    opened: Bounded | Unbounded, k: int, delta: Fraction, n_rows: int | None, *, choose_k: bool
-) -> Task:
-    numbers = (k, opened.n_features, opened.for_method, delta, n_rows)
-    most = (
-        opened.curator.rows_per_neighbour
-        if isinstance(opened, Bounded)
-        else opened.rows.max_rows_per_group or 1
-    )
-    return Task(*numbers, choose_k=choose_k, max_rows_per_group=most)
+    def _name_features(self, X: Any, groups: Any) -> None:  # noqa: ANN401
+        if not is_elsewhere(X):
+            validate_data(self, split_groups(X, groups)[0], skip_check_array=True)
+            return
+        self.__dict__.pop("feature_names_in_", None)
+        if (names := names_of(X, groups, self.n_features_in_)) is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
 
 
 def _nan_notes(nan: NanPolicy) -> tuple[str, ...]:

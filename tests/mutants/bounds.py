@@ -98,15 +98,15 @@ MUTANTS = {
         f"{LAWS}::test_foreign_and_unfitting_binnings_are_refused_before_the_charge",
     ),
     "the method gets the whole budget as well": Mutant(
-        "_private_kmeans.py",
+        "_private_bounds/estimate.py",
         "return self.ledger.total[0] * (1 - SLICE)",
         "return self.ledger.total[0]",
         f"{UNIT}::test_a_fit_buys_its_bounds_first",
     ),
     "the receipt forgets the bounds": Mutant(
         "_private_kmeans.py",
-        "            *bounded.accounts,\n",
-        "",
+        "(*before, account)",
+        "(account,)",
         f"{UNIT}::test_the_receipt_shows_both_parts_and_their_exact_sum",
     ),
     "bounds as narrow as they come": Mutant(

@@ -30,14 +30,14 @@ CLASS_OPEN = "error, last = 6 * size, len(sums) - 1" + _LOWER
 _ESTIMATOR = {
     "the exact number of rows, where none is declared": Mutant(
         "_private_kmeans.py",
-        "delta, n_rows, choose_k=choose_k)",
-        "delta, len(X) if n_rows is None else n_rows, choose_k=choose_k)",
+        "for_method, delta, n_rows)",
+        "for_method, delta, len(X) if n_rows is None else n_rows)",
         NOTHING,
     ),
     "no more clusters than rows": Mutant(
         "_private_kmeans.py",
-        "_task_of(opened, k, ",
-        "_task_of(opened, min(k, max(1, len(X))), ",
+        "numbers = (k, opened",
+        "numbers = (min(k, max(1, len(X))), opened",
         NOTHING,
     ),
     "fewer rows than clusters are refused": Mutant(
@@ -50,15 +50,15 @@ _ESTIMATOR = {
     ),
     "the receipt tells the number of rows": Mutant(
         "_private_kmeans.py",
-        "notes=(*bounded.notes, *centers.notes, ",
-        'notes=(f"{len(X)} rows", *bounded.notes, *centers.notes, ',
+        "(*notes, *centers.notes))",
+        '(f"{len(X)} rows", *notes, *centers.notes))',
         NEIGHBOUR,
     ),
     "the receipt tells that rows were clipped": Mutant(
         "_private_kmeans.py",
-        "notes=(*bounded.notes, *centers.notes, ",
-        'notes=(*(("rows were clipped",) * bool(np.any(X > np.array(curator.box.upper)))), '
-        "*bounded.notes, *centers.notes, ",
+        "(*notes, *centers.notes))",
+        '(*(("rows were clipped",) * bool(np.any(X > np.array(curator.box.upper)))), '
+        "*notes, *centers.notes))",
         NEIGHBOUR,
     ),
     "a model remembers how many rows it has seen": Mutant(

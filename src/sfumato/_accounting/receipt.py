@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
@@ -78,7 +79,7 @@ class Receipt:
         method: str,
         neighbours: str,
         notes: tuple[str, ...],
-        source: str = "Rows in memory",
+        chapters: Sequence[str] = (),
     ) -> Receipt:
         """Write the receipt of everything that a fit's accounts were charged for."""
         entries = [entry for account in accounts for entry in account.entries]
@@ -89,7 +90,7 @@ class Receipt:
             slack=math.fsum(entry.slack for entry in entries),
             notes=notes,
             rho=rho_of_accounts(accounts),
-            chapters=tuple(dict.fromkeys([*ALWAYS, source, *(e.chapter for e in entries)])),
+            chapters=tuple(dict.fromkeys([*ALWAYS, *(e.chapter for e in entries), *chapters])),
         )
 
     @property

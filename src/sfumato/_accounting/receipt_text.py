@@ -11,6 +11,18 @@ from sfumato._accounting.guarantee import shown_above
 
 _KINDS: tuple[Kind, ...] = ("pure", "gdp", "approximate")
 _UNITS = {"pure": "ε", "gdp": "μ²", "approximate": "ε"}
+_MECHANISMS = {
+    "laplace": "discrete Laplace",
+    "gaussian": "rounded Gaussian",
+    "cube": "K-norm, joint",
+    "ball": "K-norm",
+    "cylinder": "K-norm, joint",
+    "exponential": "exponential mechanism",
+    "permute_and_flip": "permute-and-flip",
+    "cover": "exponential mechanism",
+    "privtree": "PrivTree",
+    "above_threshold": "AboveThreshold",
+}
 
 
 def rendered(receipt: Any, width: int = 100) -> str:  # noqa: ANN401
@@ -32,12 +44,12 @@ def table_of(receipt: Any) -> Any:  # noqa: ANN401  (rich is imported only where
     table = Table(title=f"Receipt: {receipt.method}", title_justify="left")
     table.add_column("query")
     table.add_column("cost", justify="right")
-    table.add_column("noise")
-    table.add_column("one deviation of it")
+    table.add_column("mechanism")
+    table.add_column("noise (one deviation)")
     for line, run in groupby(receipt.lines):
         cost, times = _cost(line.kind, line.cost, line.delta), len(list(run))
         repeated = f"{times} × {cost}" if times > 1 else cost
-        table.add_row(line.query, repeated, line.mechanism, line.noise)
+        table.add_row(line.query, repeated, _MECHANISMS[line.mechanism], line.noise)
     table.add_section()
     for kind in _KINDS:
         amount, delta = receipt.spent(kind)

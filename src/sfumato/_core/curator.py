@@ -28,7 +28,7 @@ from sfumato._core.releases.sample_aggregate import release_block_means
 from sfumato._core.sampling.choice import Selector
 from sfumato._core.sampling.source import Noise, SecureNoise
 from sfumato._lattice.box import Box, NanPolicy, columns_in
-from sfumato.engines._open import is_elsewhere, rows_of
+from sfumato.engines._open import rows_of
 
 __all__ = ["Answer", "CellTotals", "Curator", "Tree"]
 
@@ -81,8 +81,7 @@ class Curator:
         limit = check_whole(max_rows_per_group, "max_rows_per_group")
         rows = rows_of(X, groups=groups, max_rows_per_group=limit, width=columns_in(bounds))
         box = Box.of(bounds, rows.n_features, nan)
-        elsewhere = is_elsewhere(X)
-        self._data = PrivateData(rows, box, ledger, noise or SecureNoise(), elsewhere=elsewhere)
+        self._data = PrivateData(rows, box, ledger, noise or SecureNoise())
 
     @property
     def ledger(self) -> Ledger:
@@ -93,6 +92,11 @@ class Curator:
     def box(self) -> Box:
         """The bounds, and the lattice in them."""
         return self._data.box
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self._data.box.n_features
 
     @property
     def rows_per_neighbour(self) -> int:

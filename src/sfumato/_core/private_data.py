@@ -44,9 +44,7 @@ class PrivateData:
     `perturb` and `draw` alone, for mechanisms whose scales were fixed before the rows were read.
     """
 
-    def __init__(
-        self, rows: Rows, box: Box, ledger: Ledger, noise: Noise, *, elsewhere: bool
-    ) -> None:
+    def __init__(self, rows: Rows, box: Box, ledger: Ledger, noise: Noise) -> None:
         if ledger.durable and noise.replayable:
             raise ValueError("a durable ledger needs secret noise: replayable noise is for tests")
         self.__rows = rows
@@ -56,7 +54,7 @@ class PrivateData:
         self.rows_per_neighbour = rows.max_rows_per_group or 1
         self.neighbours = neighbours_of(rows.max_rows_per_group)
         self.in_ball = False
-        self.source = FILES if elsewhere else MEMORY
+        self.source = MEMORY if getattr(rows, "in_memory", False) else FILES
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

@@ -10,12 +10,14 @@ import numpy as np
 
 from sfumato._accounting.budget import Account, Caps, Ledger, Share
 from sfumato._base.types import Floats
-from sfumato._base.validation import check_epsilon
+from sfumato._base.validation import check_epsilon, check_whole
 from sfumato._core.curator import Curator
 from sfumato._core.queries.histograms import Binning, EqualBins, LogBins
 from sfumato._core.releases.histograms import HistogramCurator
+from sfumato._lattice.box import Box, NanPolicy
 from sfumato._private_bounds.log_histogram import ColumnSupport, find_support
 from sfumato._private_bounds.trim import Span, locate, trim
+from sfumato.engines._open import rows_of
 
 SLICE = Fraction(1, 4)
 """The part of ε that `bounds="private"` takes from a fit."""
@@ -88,6 +90,51 @@ def release_bounds(curator: HistogramCurator, epsilon: Fraction) -> ReleasedBoun
         return _release(curator, account)
     finally:
         curator.ledger.cancel(account)
+
+
+class UnboundedRows:
+    """Rows without bounds, (n, d) in the user's units, and the ledger for bounds and method.
+
+    `bounds` is the word that stands for them.
+    """
+
+    def __init__(
+        self,
+        X: Any,  # noqa: ANN401
+        *,
+        bounds: str,
+        nan: NanPolicy,
+        groups: Any,  # noqa: ANN401
+        max_rows_per_group: int,
+        ledger: Ledger,
+    ) -> None:
+        limit = check_whole(max_rows_per_group, "max_rows_per_group")
+        self.rows = rows_of(X, groups=groups, max_rows_per_group=limit)
+        Box.of(DEFAULT, self.rows.n_features, nan)
+        self.nan, self.ledger, self.bounds = nan, ledger, bounds
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.rows.n_features
+
+    @property
+    def rows_per_neighbour(self) -> int:
+        """How many rows one neighbour may take away: 1, or the most that a group may have."""
+        return self.rows.max_rows_per_group or 1
+
+    @property
+    def for_method(self) -> Fraction:
+        """The ε that the bounds leave to the method."""
+        return self.ledger.total[0] * (1 - SLICE)
+
+    def bounded(self) -> tuple[Curator, tuple[Account, ...], tuple[str, ...]]:
+        """Release bounds; returns a curator with them, their account, and notes on them."""
+        histograms = HistogramCurator(self.rows, ledger=self.ledger)
+        released = release_bounds(histograms, self.ledger.total[0] * SLICE)
+        bounds = (released.lower, released.upper)
+        curator = Curator(self.rows, bounds=bounds, nan=self.nan, ledger=self.ledger)
+        return curator, (released.account,), released.notes
 
 
 def _release(curator: HistogramCurator, account: Account) -> ReleasedBounds:

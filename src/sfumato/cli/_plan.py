@@ -83,7 +83,7 @@ def run_bounds(request: o.Bounds) -> None:
         method="bounds",
         neighbours=curator.neighbours,
         notes=released.notes,
-        source=curator.source,
+        chapters=(curator.source,),
     )
     if request.as_json:
         print_json({"bounds": found, "receipt": receipt.to_dict()})

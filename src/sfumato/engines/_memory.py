@@ -40,7 +40,7 @@ class ArrayRows:
     `source` has shape (n, d), in the user's units. The lattice is built at the first pass, block by
     block, and takes a quarter of a float64 array. With `groups`, one label per row, at most
     `max_rows_per_group` rows of each group are counted: which ones depends on that group's rows
-    alone. Rows without a label are one group.
+    alone. Rows without a label are one group. `in_memory` is false for blocks read from a file.
     """
 
     max_rows_per_group: int | None
@@ -52,6 +52,7 @@ class ArrayRows:
         groups: Any = None,  # noqa: ANN401
         max_rows_per_group: int = 1,
     ) -> None:
+        self.in_memory = not isinstance(source, Blocks)
         self._source = source if isinstance(source, Blocks) else frame_of(source)
         self.n_features = self._source.n_features
         check_width(self.n_features)

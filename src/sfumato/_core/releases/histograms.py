@@ -15,7 +15,7 @@ from sfumato._core.queries.histograms import Binning, Histogram
 from sfumato._core.releases.counts import Measurement, in_rows
 from sfumato._core.sampling.source import Noise, SecureNoise
 from sfumato._lattice.box import Box
-from sfumato.engines._open import is_elsewhere, rows_of
+from sfumato.engines._open import rows_of
 from sfumato.engines._rows import Rows
 
 
@@ -40,8 +40,7 @@ class HistogramCurator:
         rows = rows_of(X, groups=groups, max_rows_per_group=max_rows_per_group)
         # No query here looks at the bounds.
         box = Box.of((-1, 1), rows.n_features)
-        elsewhere = is_elsewhere(X)
-        self._data = PrivateData(rows, box, ledger, noise or SecureNoise(), elsewhere=elsewhere)
+        self._data = PrivateData(rows, box, ledger, noise or SecureNoise())
         self.ledger = ledger
         self.neighbours = self._data.neighbours
         self.source = self._data.source
