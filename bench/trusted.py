@@ -31,7 +31,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
         "Sampling",
         "_core/sampling/stream.py _core/sampling/exact.py _core/sampling/additive.py "
         "_core/sampling/joint.py _core/sampling/choice.py _core/sampling/bernoulli.py "
-        "_core/sampling/slack.py _core/sampling/source.py _core/sampling/__init__.py",
+        "_core/sampling/source.py _core/sampling/__init__.py",
     ),
     "mechanisms": (
         "Mechanisms and the curator",

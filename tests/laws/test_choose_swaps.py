@@ -13,7 +13,7 @@ from sfumato._accounting.budget import Caps
 from sfumato._core.queries.choose import Cost, Swaps
 from sfumato._core.queries.projection import Projection
 from sfumato._core.releases.choose import Selection
-from sfumato._core.sampling.slack import selection_slack
+from sfumato._core.sampling.choice import selection_slack
 from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels import dispatch as kernels

@@ -14,9 +14,14 @@ from sfumato._accounting.budget import Share
 from sfumato._accounting.gaussian_dp import root_above, root_below
 from sfumato._base.types import Ints
 from sfumato._core.queries.cells import Sensitivity
-from sfumato._core.sampling import slack
-from sfumato._core.sampling.additive import check_cube, check_scale
-from sfumato._core.sampling.joint import check_ball, check_cylinder
+from sfumato._core.sampling.additive import (
+    check_cube,
+    check_scale,
+    cube_slack,
+    gaussian_slack,
+    laplace_slack,
+)
+from sfumato._core.sampling.joint import ball_slack, check_ball, check_cylinder, cylinder_slack
 from sfumato._core.sampling.source import Noise
 from sfumato._lattice.box import REACH
 
@@ -52,7 +57,7 @@ class Ball:
 
     def slack(self, shape: Shape) -> float:
         """Proven distance of the sampler to its distribution, for one answer."""
-        return slack.ball_slack(prod(shape[:-1]), shape[-1])
+        return ball_slack(prod(shape[:-1]), shape[-1])
 
     def draw(self, noise: Noise, shape: Shape) -> Ints:
         """Draw noise for an answer of this shape; the last axis is the line."""
@@ -101,7 +106,7 @@ class Cylinder:
 
     def slack(self, shape: Shape) -> float:
         """Proven distance of the sampler to its distribution, for one answer."""
-        return slack.cylinder_slack(shape[0], shape[1] - 1)
+        return cylinder_slack(shape[0], shape[1] - 1)
 
     def draw(self, noise: Noise, shape: Shape) -> Ints:
         """Draw noise for an answer of this shape."""
@@ -144,7 +149,7 @@ class Laplace:
 
     def slack(self, shape: Shape) -> float:
         """Proven distance of the sampler to its distribution, for one answer."""
-        return slack.laplace_slack(prod(shape))
+        return laplace_slack(prod(shape))
 
     def draw(self, noise: Noise, shape: Shape) -> Ints:
         """Draw noise for an answer of this shape."""
@@ -180,7 +185,7 @@ class Gaussian:
 
     def slack(self, shape: Shape) -> float:
         """Proven distance of the sampler to its distribution, for one answer."""
-        return slack.gaussian_slack(prod(shape))
+        return gaussian_slack(prod(shape))
 
     def draw(self, noise: Noise, shape: Shape) -> Ints:
         """Draw noise for an answer of this shape."""
@@ -217,7 +222,7 @@ class Cube:
 
     def slack(self, shape: Shape) -> float:
         """Proven distance of the sampler to its distribution, for one answer."""
-        return slack.cube_slack(self.scale, *shape)
+        return cube_slack(self.scale, *shape)
 
     def draw(self, noise: Noise, shape: Shape) -> Ints:
         """Draw noise for an answer of this shape."""

@@ -20,7 +20,14 @@ from sfumato._core.local.one_column import (
     Window,
     check_column_epsilon,
 )
-from sfumato._core.sampling.additive import MAX_DIM, check_scale, geometric, laplace
+from sfumato._core.sampling.additive import (
+    GEOMETRIC_SLACK,
+    MAX_DIM,
+    check_scale,
+    geometric,
+    laplace,
+    laplace_slack,
+)
 from sfumato._core.sampling.bernoulli import (
     CHANCE_BITS,
     LARGEST,
@@ -31,10 +38,9 @@ from sfumato._core.sampling.bernoulli import (
     majority_signs,
     subsets,
 )
-from sfumato._core.sampling.exact import arithmetic, as_real, uniform_below
-from sfumato._core.sampling.slack import laplace_slack, pieces_slack, staircase_slack
+from sfumato._core.sampling.exact import UNSETTLED, arithmetic, as_real, uniform_below
 from sfumato._core.sampling.source import Noise
-from sfumato._core.sampling.stream import Stream
+from sfumato._core.sampling.stream import Stream, counter_mode_slack
 from sfumato._lattice.box import REACH
 
 PER_SAMPLED = Fraction(5, 2)
@@ -381,3 +387,16 @@ def _best_gamma(epsilon: Fraction) -> Fraction:
     context = arithmetic(CHANCE_BITS)
     share = 1 / (1 + context.exp(as_real(context, min(epsilon, LARGEST)) / 2))
     return Fraction(float(share))
+
+
+def pieces_slack(cells: int) -> float:
+    """Bound the distance of local reports of so many cells from their law."""
+    # A cell takes at most seven uniform numbers: half a block each in order and, where it is
+    # settled, three more. A cell of Duchi's takes one, and few bits for signs.
+    return 7.0 * cells * UNSETTLED + counter_mode_slack(25.0 * cells)
+
+
+def staircase_slack(size: int) -> float:
+    """Bound the distance of `size` draws of staircase noise from their law."""
+    # Two geometric numbers, a Bernoulli number whose chance is rounded to 2^-256, a uniform number.
+    return 2.0 * size * (GEOMETRIC_SLACK + 2.0**-256) + counter_mode_slack(24.0 * size)

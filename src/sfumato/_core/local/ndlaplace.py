@@ -12,8 +12,7 @@ from scipy import special
 from sfumato._accounting.guarantee import Guarantee
 from sfumato._base.types import Ints
 from sfumato._core.local.lattice import ROUNDING, LocalLattice
-from sfumato._core.sampling.joint import check_ball
-from sfumato._core.sampling.slack import ball_slack
+from sfumato._core.sampling.joint import ball_slack, check_ball
 from sfumato._core.sampling.source import Noise
 
 LEAST_ACCEPTED = 2.0**-16

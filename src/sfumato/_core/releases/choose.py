@@ -9,8 +9,7 @@ from typing import Any, get_args
 from sfumato._accounting.budget import Entry, Share
 from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.choose import SCORES, Score
-from sfumato._core.sampling.choice import Selector, exponential, permute_and_flip
-from sfumato._core.sampling.slack import selection_slack
+from sfumato._core.sampling.choice import Selector, exponential, permute_and_flip, selection_slack
 from sfumato._core.sampling.source import Noise
 from sfumato.engines._rows import Rows
 

@@ -11,8 +11,7 @@ from sfumato._accounting.budget import Entry, Share
 from sfumato._base.types import Ints
 from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.first_below import RowsBeyond
-from sfumato._core.sampling.additive import check_scale
-from sfumato._core.sampling.slack import laplace_slack
+from sfumato._core.sampling.additive import check_scale, laplace_slack
 from sfumato._core.sampling.source import Noise
 from sfumato.engines._rows import Rows
 

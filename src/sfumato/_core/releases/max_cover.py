@@ -22,9 +22,8 @@ from sfumato._core.answers import Picked
 from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.max_cover import Grids
 from sfumato._core.releases.choose import PAPERS
-from sfumato._core.sampling.choice import choose_class
+from sfumato._core.sampling.choice import choose_class, selection_slack
 from sfumato._core.sampling.exact import uniform_below
-from sfumato._core.sampling.slack import selection_slack
 from sfumato._core.sampling.source import Noise
 from sfumato._lattice.kernels.cover import Net, add_near, near, pairs_of, tally, tally_near
 from sfumato.engines._rows import Rows

@@ -29,8 +29,7 @@ from sfumato._core.queries.privtree import (
     halves_of,
 )
 from sfumato._core.releases.counts import Measurement, in_rows
-from sfumato._core.sampling.additive import check_scale
-from sfumato._core.sampling.slack import laplace_slack
+from sfumato._core.sampling.additive import check_scale, laplace_slack
 from sfumato._core.sampling.source import Noise
 from sfumato._lattice.box import MAX_NUMBERS
 from sfumato._lattice.kernels.tree import CLOSED, OPEN, Table

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Ints
-from sfumato._core.sampling.exact import arithmetic, as_real, settle, uniform_below
-from sfumato._core.sampling.stream import Stream
+from sfumato._core.sampling.exact import UNSETTLED, arithmetic, as_real, settle, uniform_below
+from sfumato._core.sampling.stream import Stream, counter_mode_slack
 
 MAX_SCALE = 2**44
 """Largest scale, in lattice steps: no draw of Laplace or Gaussian noise reaches 2^51 then."""
@@ -21,6 +21,9 @@ MAX_DIM = 2**14 - 1
 
 MAX_DIM_PER_SCALE = 20
 """Cube noise accepts a proposal with probability exp(-dim / 2 scale) or more; e^-10 is enough."""
+
+GEOMETRIC_SLACK = 2.0**-127
+"""Distance of one geometric draw from its distribution, at most."""
 
 GAUSSIAN_BAND = 2.0**-42
 CUBE_BAND = 2.0**-48
@@ -76,7 +79,7 @@ def laplace(stream: Stream, scale: Fraction, size: int) -> Ints:
         again = np.arange(part.size)
         while again.size:
             magnitude = geometric(stream, scale, again.size)
-            negative = stream.coins(again.size)
+            negative = stream.fair_bits(again.size)
             part[again] = np.where(negative, -magnitude, magnitude)
             again = again[negative & (magnitude == 0)]
     return out
@@ -221,3 +224,29 @@ def _log2(value: Fraction) -> float:
     whole = math.ceil(value)
     extra = max(0, whole.bit_length() - 64)
     return math.log2(whole >> extra) + extra
+
+
+def laplace_slack(size: int) -> float:
+    """Bound the distance of `size` draws of discrete Laplace noise from their law."""
+    # A geometric per proposal and at most two proposals per draw on average. A proposal reads at
+    # most 8 blocks; the root mean square of the proposals for n draws is at most n sqrt(6).
+    return 2.0 * size * GEOMETRIC_SLACK + counter_mode_slack(20.0 * size)
+
+
+def gaussian_slack(size: int) -> float:
+    """Bound the distance of `size` draws of rounded Gaussian noise from their law."""
+    # A pair of draws reads one block in order and, where it is settled, two for each uniform.
+    return size * UNSETTLED + counter_mode_slack(4.0 * (size + 1))
+
+
+def cube_slack(scale: Fraction, rows: int, dim: int) -> float:
+    """Bound the distance of `rows` rows of cube noise from their law."""
+    tries = math.exp(dim / (2 * float(scale)))
+    digits = len(digit_probabilities(scale))
+    per_proposal = (dim + 1) * (digits + 1) / 8 + 3
+    blocks = 3 * rows * tries * per_proposal + rows * (3 * dim + 1)
+    return (
+        rows * (dim + 1) * tries * GEOMETRIC_SLACK
+        + rows * dim * UNSETTLED
+        + counter_mode_slack(blocks)
+    )

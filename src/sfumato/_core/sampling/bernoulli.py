@@ -89,7 +89,7 @@ def subsets(stream: Stream, rows: int, most: int, size: int) -> Ints:
 
 def fair_signs(stream: Stream, shape: tuple[int, int]) -> Ints:
     """Draw signs, +1 or -1 with probability 1/2 each."""
-    flat = stream.coins(shape[0] * shape[1])
+    flat = stream.fair_bits(shape[0] * shape[1])
     return np.where(flat, 1, -1).astype(np.int64).reshape(shape)
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Floats, Ints
-from sfumato._core.sampling.exact import exp_fixed, settle, uniform_below
+from sfumato._core.sampling.exact import UNSETTLED, exp_fixed, settle, uniform_below
 from sfumato._core.sampling.source import Noise
-from sfumato._core.sampling.stream import Stream
+from sfumato._core.sampling.stream import Stream, counter_mode_slack
 
 Selector = Literal["exponential", "permute_and_flip"]
 Scores = Ints | NDArray[np.object_] | Sequence[int]
@@ -259,3 +259,8 @@ def _exact_class(
     if i < last and (raws[0] + 1) * (sums[-1] + error) > (sums[i] - error) << bits:
         return None
     return i
+
+
+def selection_slack(candidates: int) -> float:
+    """Bound the distance of one selection among `candidates` from its law."""
+    return (candidates + 1) * UNSETTLED + counter_mode_slack(3.0 * (candidates + 1))

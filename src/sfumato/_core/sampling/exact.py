@@ -26,6 +26,9 @@ STAGES = (2, 6, 14)
 
 _GUARD_BITS = 128
 
+UNSETTLED = 2.0**-800
+"""Above the probability that a draw is not settled by all these bits."""
+
 # mpmath keeps pi and ln 2 in a cache that isn't safe to grow from two threads: grow it once, here.
 for _constant in (pi_fixed, ln2_fixed):
     _constant(2 * (WORD_BITS + BLOCK_BITS * STAGES[-1]))

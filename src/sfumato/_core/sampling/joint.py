@@ -17,8 +17,8 @@ import numpy as np
 
 from sfumato._base.types import Floats, Ints
 from sfumato._core.sampling.additive import MAX_SCALE, check_scale
-from sfumato._core.sampling.exact import arithmetic, as_real, settle
-from sfumato._core.sampling.stream import Stream
+from sfumato._core.sampling.exact import UNSETTLED, arithmetic, as_real, settle
+from sfumato._core.sampling.stream import Stream, counter_mode_slack
 
 _FACTORS = 8
 
@@ -288,3 +288,15 @@ def _fold(combine: np.ufunc, terms: Floats, most: int) -> Floats:
 def _exponentials(uniforms: Floats) -> Floats:
     found: Floats = np.log(uniforms)
     return np.abs(found, out=found)  # -log(1.0) is -0.0, and 1 / -0.0 would make the band -inf
+
+
+def ball_slack(rows: int, dim: int) -> float:
+    """Bound the distance of `rows` rows of rounded ball noise from their law."""
+    # A row takes at most 2 dim + 3 uniform numbers: half a block each in order and, where it is
+    # settled, two more.
+    return rows * UNSETTLED + counter_mode_slack(3.0 * rows * (2 * dim + 3))
+
+
+def cylinder_slack(lines: int, dim: int) -> float:
+    """Bound the distance of `lines` lines of a count and `dim` sums from their law."""
+    return lines * UNSETTLED + counter_mode_slack(3.0 * lines * (2 * dim + 5))

@@ -71,8 +71,8 @@ class Stream:
         pairs = np.ascontiguousarray(self.blocks(0, places // 2)).view("<u8")
         return pairs[np.arange(len(places)), places % 2]
 
-    def coins(self, size: int) -> NDArray[np.bool_]:
-        """Return `size` fair coin flips."""
+    def fair_bits(self, size: int) -> NDArray[np.bool_]:
+        """Return `size` bits, each 0 or 1 with probability 1/2."""
         words = self.words(-(-size // WORD_BITS))
         return np.unpackbits(words.view(np.uint8), count=size).view(np.bool_)
 
@@ -106,3 +106,8 @@ class Stream:
     def _refuse_fork(self) -> None:
         if os.getpid() != self._process:
             raise RuntimeError("a Stream can't be read in a forked process: draw from a new one")
+
+
+def counter_mode_slack(blocks: float) -> float:
+    """Distance of that many blocks of one random permutation from uniform bits."""
+    return blocks**2 * 2.0**-129

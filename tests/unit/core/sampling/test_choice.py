@@ -13,8 +13,8 @@ from sfumato._core.sampling.choice import (
     log_probabilities,
     permute_and_flip,
     selection_rate,
+    selection_slack,
 )
-from sfumato._core.sampling.slack import selection_slack
 from sfumato._core.sampling.source import SecureNoise
 from sfumato._core.testing import NoNoise, ReplayedNoise
 

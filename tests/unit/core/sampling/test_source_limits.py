@@ -8,7 +8,7 @@ import pytest
 
 from sfumato._core.sampling import additive as samplers
 from sfumato._core.sampling import source as noise
-from sfumato._core.sampling.slack import cube_slack, gaussian_slack, laplace_slack
+from sfumato._core.sampling.additive import cube_slack, gaussian_slack, laplace_slack
 from sfumato._core.sampling.source import SecureNoise
 from sfumato._core.sampling.stream import Stream
 

@@ -38,7 +38,7 @@ import os
 from sfumato._core.sampling.stream import Stream
 stream = Stream()
 if os.fork() == 0:
-    for read in (lambda: stream.words(1), lambda: stream.uniforms(1), lambda: stream.coins(1)):
+    for read in (lambda: stream.words(1), lambda: stream.uniforms(1), lambda: stream.fair_bits(1)):
         try:
             read()
         except RuntimeError:
@@ -103,7 +103,7 @@ def test_float_uniforms_are_within_their_stated_error():
 
 
 def test_coins_are_bits_of_the_words():
-    coins = Stream(KEY).coins(130)
+    coins = Stream(KEY).fair_bits(130)
     assert coins.dtype == np.bool_
     assert np.array_equal(coins, np.unpackbits(Stream(KEY).words(3).view(np.uint8))[:130])
 
