@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isqrt
+from typing import ClassVar
 
 import numpy as np
 
 from sfumato._base.types import Floats, Ints, Lattice
-from sfumato._core.queries.counts import MAX_NUMBERS, Sensitivity
-from sfumato._lattice.box import REACH
+from sfumato._core.queries.cells import Sensitivity
+from sfumato._lattice.box import MAX_NUMBERS, REACH
 from sfumato._lattice.kernels import moments as kernels_moments
 
 FINEST = 3
@@ -33,7 +34,35 @@ def longest_squared(n_features: int, shift: int, *, ball: bool) -> int:
 
 
 @dataclass(frozen=True)
-class Squares:
+class _OfColumns:
+    """Columns, whose coordinates enter in steps of 2^shift."""
+
+    n_features: int
+    shift: int = FINEST
+
+    def __post_init__(self) -> None:
+        if type(self.n_features) is not int or self.n_features < 1:
+            raise ValueError(f"moments need a whole number of columns, got {self.n_features}")
+        if (numbers := self.n_features**self.axes) > MAX_NUMBERS:
+            raise ValueError(
+                f"{numbers:,} moments; at most {MAX_NUMBERS:,} fit: view fewer columns"
+            )
+        if type(self.shift) is not int or not FINEST <= self.shift <= COARSEST:
+            raise ValueError(
+                f"shift is a whole number from {FINEST} to {COARSEST}, got {self.shift}"
+            )
+
+    axes: ClassVar[int] = 1
+    """Axes of the array that a pass adds up."""
+
+    @property
+    def step_squared(self) -> int:
+        """The square of a coarse step, in squared lattice steps."""
+        return 1 << 2 * self.shift
+
+
+@dataclass(frozen=True)
+class Squares(_OfColumns):
     """The sum of squares of every column: Σ y_a² with y = trunc(x / 2^shift).
 
     Sensitivity: a row adds (y_1² … y_d²), of which no number is negative, so its L1 norm is ‖y‖₂².
@@ -42,19 +71,8 @@ class Squares:
     ball, and at most d·r⁴ in a box.
     """
 
-    n_features: int
-    shift: int = FINEST
-
-    def __post_init__(self) -> None:
-        _check(self.n_features, self.shift, self.n_features)
-
     def __str__(self) -> str:
         return f"squares of {self.n_features} columns"
-
-    @property
-    def step_squared(self) -> int:
-        """The square of a coarse step, in squared lattice steps."""
-        return 1 << 2 * self.shift
 
     @property
     def n_numbers(self) -> int:
@@ -89,7 +107,7 @@ class Squares:
 
 
 @dataclass(frozen=True)
-class Products:
+class Products(_OfColumns):
     """The symmetric matrix Σ y·yᵀ with y = trunc(x / 2^shift).
 
     It gets its noise as the line of D = d(d+1)/2 integers 70·Σ y_a² and 99·Σ y_a·y_b (a < b).
@@ -99,19 +117,10 @@ class Products:
     an integer, so L2² is the integer part; L1 ≤ √D·L2 (Cauchy–Schwarz).
     """
 
-    n_features: int
-    shift: int = FINEST
-
-    def __post_init__(self) -> None:
-        _check(self.n_features, self.shift, self.n_features**2)
+    axes: ClassVar[int] = 2
 
     def __str__(self) -> str:
         return f"products of {self.n_features} columns"
-
-    @property
-    def step_squared(self) -> int:
-        """The square of a coarse step, in squared lattice steps."""
-        return 1 << 2 * self.shift
 
     @property
     def n_numbers(self) -> int:
@@ -154,12 +163,3 @@ class Products:
 
 Moment = Squares | Products
 MOMENTS = (Squares, Products)
-
-
-def _check(n_features: int, shift: int, numbers: int) -> None:
-    if type(n_features) is not int or n_features < 1:
-        raise ValueError(f"moments need a whole number of columns, got {n_features}")
-    if numbers > MAX_NUMBERS:
-        raise ValueError(f"{numbers:,} moments; at most {MAX_NUMBERS:,} fit: view fewer columns")
-    if type(shift) is not int or not FINEST <= shift <= COARSEST:
-        raise ValueError(f"shift is a whole number from {FINEST} to {COARSEST}, got {shift}")

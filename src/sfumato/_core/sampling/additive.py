@@ -1,4 +1,4 @@
-"""The three laws of integer noise, sampled exactly from a stream of random bits."""
+"""Three distributions of integer noise, sampled exactly from a stream of random bits."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def laplace(stream: Stream, scale: Fraction, size: int) -> Ints:
     """Draw discrete Laplace noise, P(z) proportional to exp(-|z| / scale).
 
     Guarantee: a geometric magnitude and a fair sign, where minus zero is drawn again. Nothing is
-    rounded; each draw is within 2^-126 of the law in statistical distance (docs/proofs/
+    rounded; each draw is within 2^-126 of that distribution in statistical distance (docs/proofs/
     discrete-laplace.md), and with shift s and scale s / epsilon the mechanism is epsilon-DP.
     """
     check_scale(scale)
@@ -181,9 +181,9 @@ def cube(stream: Stream, scale: Fraction, rows: int, dim: int) -> Ints:
     """Draw rows of cube noise, P(z) proportional to exp(-max|z_i| / scale).
 
     Guarantee: z is uniform in a full cube {-m ... m}^dim whose radius has P(m) proportional to
-    (2m + 1)^dim exp(-m / scale), which makes exactly this law (docs/proofs/cube-noise.md): for
-    a row that shifts by at most s in each coordinate, scale s / epsilon is epsilon-DP. Each row is
-    within (dim + 1) 2^-127 exp(dim / 2 scale) of the law in statistical distance.
+    (2m + 1)^dim exp(-m / scale), which makes exactly this distribution (docs/proofs/cube-noise.md):
+    for a row that shifts by at most s in each coordinate, scale s / epsilon is epsilon-DP. Each row
+    is within (dim + 1) 2^-127 exp(dim / 2 scale) of that distribution in statistical distance.
     """
     check_cube(scale, dim)
     out, done = np.empty((rows, dim), np.int64), 0
@@ -227,20 +227,20 @@ def _log2(value: Fraction) -> float:
 
 
 def laplace_slack(size: int) -> float:
-    """Bound the distance of `size` draws of discrete Laplace noise from their law."""
+    """Bound the distance of `size` draws of discrete Laplace noise from their distribution."""
     # A geometric per proposal and at most two proposals per draw on average. A proposal reads at
     # most 8 blocks; the root mean square of the proposals for n draws is at most n sqrt(6).
     return 2.0 * size * GEOMETRIC_SLACK + counter_mode_slack(20.0 * size)
 
 
 def gaussian_slack(size: int) -> float:
-    """Bound the distance of `size` draws of rounded Gaussian noise from their law."""
+    """Bound the distance of `size` draws of rounded Gaussian noise from their distribution."""
     # A pair of draws reads one block in order and, where it is settled, two for each uniform.
     return size * UNSETTLED + counter_mode_slack(4.0 * (size + 1))
 
 
 def cube_slack(scale: Fraction, rows: int, dim: int) -> float:
-    """Bound the distance of `rows` rows of cube noise from their law."""
+    """Bound the distance of `rows` rows of cube noise from their distribution."""
     tries = math.exp(dim / (2 * float(scale)))
     digits = len(digit_probabilities(scale))
     per_proposal = (dim + 1) * (digits + 1) / 8 + 3

@@ -69,7 +69,7 @@ def permute_and_flip(
     Guarantee: epsilon-DP if a neighbour moves no score by more than `sensitivity` (McKenna and
     Sheldon 2020), with an expected gap never above that of the exponential mechanism. The coins
     don't depend on the order of the visits, so all are flipped first and one of those that came up
-    is drawn uniformly: the same law. Coins and draw are exact; slack: `selection_slack`.
+    is drawn uniformly: the same distribution. Coins and draw are exact; slack: `selection_slack`.
     """
     rate, gaps = selection_rate(epsilon, sensitivity, monotone), _gaps(scores)
     stream = noise.stream()
@@ -262,5 +262,5 @@ def _exact_class(
 
 
 def selection_slack(candidates: int) -> float:
-    """Bound the distance of one selection among `candidates` from its law."""
+    """Bound the distance of one selection among `candidates` from its distribution."""
     return (candidates + 1) * UNSETTLED + counter_mode_slack(3.0 * (candidates + 1))

@@ -291,12 +291,12 @@ def _exponentials(uniforms: Floats) -> Floats:
 
 
 def ball_slack(rows: int, dim: int) -> float:
-    """Bound the distance of `rows` rows of rounded ball noise from their law."""
+    """Bound the distance of `rows` rows of rounded ball noise from their distribution."""
     # A row takes at most 2 dim + 3 uniform numbers: half a block each in order and, where it is
     # settled, two more.
     return rows * UNSETTLED + counter_mode_slack(3.0 * rows * (2 * dim + 3))
 
 
 def cylinder_slack(lines: int, dim: int) -> float:
-    """Bound the distance of `lines` lines of a count and `dim` sums from their law."""
+    """Bound the distance of `lines` lines of a count and `dim` sums from their distribution."""
     return lines * UNSETTLED + counter_mode_slack(3.0 * lines * (2 * dim + 5))

@@ -30,8 +30,8 @@ class Stream:
     row >= 1 holds bits 64 + 128 (row - 1) onwards of the same U_i. Reading more bits of one number
     therefore uses up nothing and changes no other number.
 
-    Guarantee: with AES taken as a random permutation, q blocks are within q^2 / 2^129 of fair coin
-    flips in statistical distance. A stream belongs to one process and one mechanism call: it
+    Guarantee: with AES taken as a random permutation, q blocks are within q^2 / 2^129 of uniform
+    bits in statistical distance. A stream belongs to one process and one mechanism call: it
     can't be pickled or copied and refuses to be read after a fork, for a repeated bit would be
     repeated noise.
     """
