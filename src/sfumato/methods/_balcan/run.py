@@ -102,7 +102,7 @@ def by_swaps(
 
 
 def _others(m: int, chosen: Ints, subset: int | None, rng: np.random.Generator) -> Ints:
-    """The candidates that a swap may take in: all that are not centres, or a random part."""
+    """Indices of candidates for a swap: all of m but the chosen (k,), or a random part."""
     others = np.setdiff1d(np.arange(m), chosen)
     limit = min(subset or m, max(1, _MAX_SWAPS // len(chosen)))
     if len(others) <= limit:
