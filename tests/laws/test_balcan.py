@@ -41,7 +41,7 @@ CASES = {
         ("preset paper", "2 partitions in 2 dimensions"),
     ),
     "coreset": Case(Balcan(search="coreset"), ("by weight, then Lloyd steps on the noisy",)),
-    "coreset, Gaussian": Case(Balcan(search="coreset"), ("by weight, settled",), GAUSSIAN),
+    "coreset, Gaussian": Case(Balcan(search="coreset"), ("then Lloyd steps",), GAUSSIAN),
     "bought": Case(Balcan(search="coreset", weights="bought"), ("candidates by weight",)),
     "cubes": Case(Balcan(search="coreset", weights="cubes"), ("clusters of the noisy counts",)),
     "cubes, Gaussian": Case(

@@ -108,6 +108,6 @@ MUTANTS = {
         f"{METHOD}/__init__.py",
         'n, _ = size_and_rest(curator, task, account.rest("pure"))',
         "n = float(task.n_rows or 1000)",
-        f"{UNIT}::test_the_number_of_rows_is_declared_or_bought",
+        f"{UNIT}::test_the_number_of_rows_is_declared_or_estimated",
     ),
 }

@@ -48,10 +48,10 @@ class GridCells:
         """The width of every cell: one row, the same for all."""
         return np.divide(2.0, self.shape)[None]
 
-    def take(self, numbers: Ints) -> LooseCells:
-        """Some of the cells, by their numbers."""
+    def take(self, indices: Ints) -> LooseCells:
+        """Some of the cells, by indices (m,)."""
         head, tail = self._halves
-        rows, columns = np.divmod(numbers, len(tail))
+        rows, columns = np.divmod(indices, len(tail))
         return LooseCells(np.hstack([head[rows], tail[columns]]), self.widths)
 
     def to_dict(self) -> dict[str, Any]:
@@ -111,10 +111,10 @@ class LooseCells:
         """Number of columns."""
         return int(self.middles.shape[1])
 
-    def take(self, numbers: Ints) -> LooseCells:
-        """Some of the cells, by their numbers."""
-        widths = self.widths if len(self.widths) == 1 else self.widths[numbers]
-        return LooseCells(self.middles[numbers], widths)
+    def take(self, indices: Ints) -> LooseCells:
+        """Some of the cells, by indices (m,)."""
+        widths = self.widths if len(self.widths) == 1 else self.widths[indices]
+        return LooseCells(self.middles[indices], widths)
 
     def to_dict(self) -> dict[str, Any]:
         """The cells as plain values."""
@@ -158,7 +158,7 @@ def cut(cells: Cells, least: int) -> LooseCells:
 
 
 def frozen(values: ArrayLike) -> Floats:
-    """Copy numbers into an array that cannot be written."""
+    """Copy numbers, of any shape, into an array that cannot be written."""
     copy = np.array(values, dtype=np.float64)
     copy.flags.writeable = False
     return copy
@@ -242,7 +242,7 @@ def coarser(cells: WeightedCells, limit: int) -> WeightedCells:
 
 
 def finer(cells: Cells, weights: Floats, noise_std: float, least: int) -> WeightedCells:
-    """Cells cut into at least `least` pieces of equal weight, as far as `cut` does."""
+    """Cells with weights (n_cells,), in at least `least` pieces of equal weight: see `cut`."""
     points = cut(cells, least)
     pieces = len(points) // len(cells)
     parts = np.full(len(points), 1 / pieces)

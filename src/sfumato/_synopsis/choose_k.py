@@ -91,6 +91,7 @@ class _Solved:
 
 
 def _solve_all(cells: LooseCells, weights: Floats, ks: range, rng: np.random.Generator) -> _Solved:
+    """k-means on pieces with weights (n,), for every k."""
     solver = SignedKMeans(cells, weights, 0.0)
     found = [solver.solve(k, n_starts=_STARTS, rng=rng) for k in ks]
     # A piece is as spread out as its width says: w²/12 along each axis.
@@ -110,7 +111,7 @@ def _elbow(solved: _Solved, rng: np.random.Generator) -> Floats:
 
 
 def jumps(costs: Floats, n_features: int) -> Floats:
-    """How far cost^(−d/2) jumps at each k, (len(costs),): Sugar, James 2003.
+    """How far costs (m,) to the power −d/2 jump at each k: Sugar, James 2003.
 
     The first k is there to jump from, unless it is 1, which jumps from nothing.
     """
@@ -128,6 +129,7 @@ def _silhouette(solved: _Solved, rng: np.random.Generator) -> Floats:
 
 
 def _mean_silhouette(points: Floats, weights: Floats, gaps: Floats, centers: Floats) -> float:
+    """points: (n, d), weights: (n,), gaps: distances (n, n), centers: (k, d)."""
     rows, own = np.arange(len(points)), _distances(points, centers).argmin(axis=1)
     members = np.zeros((len(points), len(centers)))
     members[rows, own] = weights
@@ -162,6 +164,7 @@ def gaps(costs: Floats, even: Floats) -> Floats:
 
 
 def _distances(points: Floats, others: Floats) -> Floats:
+    """Distances (n, m) of points (n, d) to others (m, d)."""
     squares = np.square(points).sum(axis=1)[:, None] + np.square(others).sum(axis=1)
     distances: Floats = np.sqrt(np.maximum(squares - 2 * points @ others.T, 0))
     return distances

@@ -27,7 +27,7 @@ _FITTED = 2**13
 
 
 class _Pieces(NamedTuple):
-    """How likely each piece of the prior makes each number, and the posterior mean within it."""
+    """The likelihood of n numbers under m pieces of the prior, and the means within: (n, m)."""
 
     likelihood: Floats
     means: Floats
@@ -81,6 +81,7 @@ def values_between(noisy: Floats, std: Floats | float, low: float, high: float) 
 
 
 def _by_atoms(noisy: Floats, std: Floats | float, atoms: Floats) -> Floats:
+    """Posterior means of values (n,) under a prior on atoms (m,), fitted to them."""
     stds = np.maximum(np.broadcast_to(np.asarray(std, dtype=np.float64), noisy.shape), 1e-300)
     # Of very many values evenly chosen ones, from the lowest to the highest, fit the prior as well.
     order = np.argsort(noisy, kind="stable") if len(noisy) > _FITTED else np.arange(len(noisy))
@@ -98,20 +99,21 @@ def _by_atoms(noisy: Floats, std: Floats | float, atoms: Floats) -> Floats:
 
 
 def _step(likelihood: Floats, prior: Floats, tally: Floats) -> Floats:
-    """One step of EM on the shares of the pieces."""
+    """One step of EM on the prior (m,); likelihood: (n, m), tally: (n,)."""
     shares: Floats = prior * ((tally / np.maximum(likelihood @ prior, 1e-300)) @ likelihood)
     shares /= shares.sum()
     return shares
 
 
 def _posterior(likelihood: Floats, prior: Floats) -> Floats:
+    """The probability of each piece, (n, m)."""
     joint = likelihood * prior
     shares: Floats = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
     return shares
 
 
 def _binned(values: Floats, scale: float) -> tuple[Floats, Floats]:
-    """The means of the values in narrow bins, ascending, and how many are in each."""
+    """The means of values (n,) in narrow bins, ascending, and how many are in each."""
     fine = np.linspace(0, _FINE * scale, _BINS + 1)
     wide = np.geomspace(_FINE * scale, max(values.max(), 2 * _FINE * scale), _BINS + 1)
     bins = np.searchsorted(np.concatenate([fine, wide[1:]]), values)
@@ -121,7 +123,7 @@ def _binned(values: Floats, scale: float) -> tuple[Floats, Floats]:
 
 
 def _laplace_pieces(seen: Floats, edges: Floats, scale: float) -> _Pieces:
-    """0 and the steps between edges, under Laplace noise: the integrals over a step are exact."""
+    """0 and the steps between edges (m,), under Laplace noise on n numbers; exact integrals."""
     gaps = (seen[:, None] - edges) / scale
     tails = np.exp(-np.abs(gaps)) / 2
     signed = np.copysign(tails, gaps)
@@ -138,7 +140,7 @@ def _laplace_pieces(seen: Floats, edges: Floats, scale: float) -> _Pieces:
 
 
 def _gaussian_pieces(noisy: Floats, stds: Floats, atoms: Floats) -> _Pieces:
-    """Atoms under Gaussian noise; where the noise is finer than their gaps they are spread out."""
+    """Atoms (m,) under Gaussian noise (n,); spread out where the noise is finer than their gaps."""
     spread = np.maximum(np.gradient(atoms) / 2 - stds[:, None], 0) ** 2
     variance = spread + stds[:, None] ** 2
     squares = (noisy[:, None] - atoms) ** 2 / variance
@@ -177,7 +179,7 @@ def denoise_leaves(weights: Floats, volumes: ArrayLike, scale: float) -> Floats:
 
 
 def _within(weights: Floats, kinds: Ints, scale: float) -> Floats:
-    """Estimate the counts of each kind of cell by themselves; rare kinds join their neighbours."""
+    """Estimate the counts (n,) of each kind (n,) of cell apart; rare kinds join others."""
     counts = np.empty(len(weights))
     for group in _groups(kinds):
         counts[group] = counts_behind(weights[group], scale)
@@ -185,6 +187,7 @@ def _within(weights: Floats, kinds: Ints, scale: float) -> Floats:
 
 
 def _groups(kinds: Ints) -> list[Ints]:
+    """Indices of cells of alike kinds (n,), at least _LEAST in each group."""
     order = np.argsort(kinds, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(kinds[order])) + 1, len(order))
     cuts: list[int] = [0]
@@ -197,14 +200,14 @@ def _groups(kinds: Ints) -> list[Ints]:
 
 
 def _clearness(grid: Floats, width: int, scale: float) -> Floats:
-    """z-score of the sum of a cell's neighbours under noise alone."""
+    """z-score of the sum of every cell's neighbours under noise alone; grid: d axes."""
     neighbours = _box_sums(np.ones_like(grid), width).round() - 1
     clearness: Floats = (_box_sums(grid, width) - grid) / _std(neighbours, scale)
     return clearness
 
 
 def _pooled(grid: Floats, counts: Floats, scale: float) -> Floats:
-    """Give cells that came out as 0 their box's mean where the box stands out as a whole."""
+    """Give cells estimated as 0 the mean of their box where that stands out; arrays: d axes."""
     empty = counts == 0
     for width in _POOLS:
         if width > max(grid.shape[0] // 2, 1):
@@ -218,12 +221,12 @@ def _pooled(grid: Floats, counts: Floats, scale: float) -> Floats:
 
 
 def _std(cells: Floats, scale: float) -> Floats:
-    """The standard deviation of the noise of so many cells together."""
+    """The standard deviation of the noise of sums of so many cells; any shape."""
     std: Floats = scale * np.sqrt(2 * np.maximum(cells, 1))
     return std
 
 
 def _box_sums(grid: Floats, width: int) -> Floats:
-    """Sums over boxes around every cell; beyond the border is nothing."""
+    """Sums over boxes around every cell of a grid with d axes; 0 beyond the border."""
     sums: Floats = uniform_filter(grid, width, mode="constant") * width**grid.ndim
     return sums

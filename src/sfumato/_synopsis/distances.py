@@ -23,7 +23,7 @@ class Lifted(NamedTuple):
     squares: Floats
 
     def take(self, indices: Ints) -> Lifted:
-        """Some of the points."""
+        """Some of the points, by indices (m,)."""
         return Lifted(self.rows[indices], self.squares[indices])
 
     def to(self, centers: Floats) -> Floats:
@@ -51,7 +51,7 @@ class Lifted(NamedTuple):
         return np.maximum(second, 0, out=second)
 
     def _blocks(self, centers: Floats) -> Iterator[tuple[slice, Floats, Ints]]:
-        """Yield |c|² − 2x·c of some points at a time, and the indices of its lines."""
+        """Yield |c|² − 2x·c, (m, k), of some points at a time, and the indices of its lines."""
         slopes, size = _slopes(centers), max(1, _BLOCK // len(centers))
         lines = np.arange(min(size, len(self.rows)))
         for start in range(0, len(self.rows), size):
@@ -72,6 +72,7 @@ def nearest(points: Floats, centers: Floats) -> tuple[Ints, Floats]:
 
 
 def _slopes(centers: Floats) -> Floats:
+    """−2c and |c|² of centres (k, d): (d + 1, k)."""
     slopes = np.empty((centers.shape[1] + 1, len(centers)))
     np.multiply(centers.T, -2, out=slopes[:-1])
     slopes[-1] = np.square(centers).sum(axis=1)

@@ -229,7 +229,7 @@ def _swap(mass: Weighted, state: State, rng: np.random.Generator, patience: int)
 
 
 def _try(mass: Weighted, state: State, second: Floats, rng: np.random.Generator) -> State:
-    """Swap the most promising pair of a point drawn by its cost and a centre."""
+    """Swap a point drawn by its cost and a centre; second: (n,), squared distances."""
     drawn = draw(mass.weights * state.first, _CANDIDATES, rng)
     gaps = mass.lifted.to(mass.points[drawn])
     costs = np.minimum(state.first, gaps) @ mass.weights
@@ -369,6 +369,7 @@ def totals(cells: WeightedCells, centers: Floats) -> Floats:
 
 
 def _costs(cells: WeightedCells, table: Floats, centers: Floats) -> Floats:
+    """The cost (s,) of centres (s, k, d) with `totals` (s, k, 2 + d)."""
     weights, sums = table[..., 0], table[..., 2:]
     saved = 2 * (sums * centers).sum(axis=2) - weights * np.square(centers).sum(axis=2)
     costs: Floats = cells.squares - saved.sum(axis=1)
@@ -376,7 +377,7 @@ def _costs(cells: WeightedCells, table: Floats, centers: Floats) -> Floats:
 
 
 def _means(cells: WeightedCells, table: Floats, centers: Floats) -> Floats:
-    """Σ w·x / Σ w where Σ w stands out from the noise of its cells; elsewhere the old centre."""
+    """Σ w·x / Σ w where Σ w stands out from noise, else the old centre; shapes as in `totals`."""
     weights, n_cells = table[..., 0], table[..., 1]
     clear = weights > np.maximum(cells.noise_std * np.sqrt(n_cells), 1e-9)
     means = table[..., 2:] / np.where(clear, weights, 1.0)[..., None]
@@ -384,7 +385,7 @@ def _means(cells: WeightedCells, table: Floats, centers: Floats) -> Floats:
 
 
 def _improve(cells: WeightedCells, centers: Floats, cost: float) -> tuple[Floats, float]:
-    """Swap one centre and take Lloyd steps, as long as that lowers the cost."""
+    """Swap one of centres (k, d) and take Lloyd steps, as long as that lowers the cost."""
     if len(centers) == 1 or len(centers) * len(cells.weights) > _SWAPPED:
         return centers, cost
     for _ in range(len(centers) + 10):

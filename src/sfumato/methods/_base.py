@@ -160,6 +160,8 @@ def check_centers(found: object, method: str, task: Task) -> Centers:
         if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu":
             kind = f"of {values.dtype}" if isinstance(values, np.ndarray) else type(values).__name__
             raise TypeError(f"{method} must return {name} as a NumPy array of numbers, got {kind}")
+        if not np.isfinite(values).all():
+            raise ValueError(f"{method} must return finite {name}, got infinite or missing ones")
     least = 1 if task.choose_k else k
     if points.ndim != 2 or not least <= len(points) <= k or points.shape[1] != d:
         rows = f"1 to {k}" if task.choose_k else f"{k}"
@@ -172,14 +174,11 @@ def check_centers(found: object, method: str, task: Task) -> Centers:
             f"{method} must return sizes of shape ({len(points)},), one for each centre, got "
             f"{sizes.shape}"
         )
-    for name, values in (("points", points), ("sizes", sizes)):
-        if not np.isfinite(values).all():
-            raise ValueError(f"{method} must return finite {name}, got infinite or missing ones")
-    _check_remarks(found, method)
+    _check_notes(found, method)
     return found
 
 
-def _check_remarks(found: Centers, method: str) -> None:
+def _check_notes(found: Centers, method: str) -> None:
     if not isinstance(found.notes, tuple) or not all(isinstance(n, str) for n in found.notes):
         raise TypeError(f"{method} must return notes as a tuple of texts, got {found.notes!r}")
     if found.synopsis is not None and not isinstance(found.synopsis, Synopsis):

@@ -193,7 +193,7 @@ def orthogonal_projection(d: int, p: int, alpha: float, rng: np.random.Generator
 
 
 def _clustered(points: Ints, counts: Answer, k: int, rng: np.random.Generator) -> Floats:
-    """k-means on the picked points and their noisy counts, in lattice steps of the view.
+    """k-means on the picked points (m, p) by noisy counts: (k, p), lattice steps of the view.
 
     Many points were picked from the whole grid when nothing was left to cover. Of these few have a
     noisy count above ln(points)/ε, and together they would outweigh the clusters.

@@ -212,7 +212,7 @@ def test_hybrid_alone_is_eugkm():
     np.testing.assert_array_equal(centers.points, same.points)
     assert account.entries == twin.entries
     assert centers.notes[:-1] == same.notes
-    assert centers.notes[-1].startswith("EUGkM alone: a step pays from ε = 2 to 1e+04")
+    assert centers.notes[-1].startswith("EUGkM alone: a step helps from ε = 2 to 1e+04")
 
 
 @pytest.mark.parametrize("noise", ["cube", "laplace"])
@@ -222,7 +222,7 @@ def test_hybrid_refines_where_it_pays(noise):
     costs = [e.share.amount for e in account.entries]
     assert costs[0] == sum(costs[1:]) == F(1, 2)
     assert {e.law for e in account.entries} == {"laplace", noise}
-    assert centers.notes[-1].startswith("EUGkM, then one Lloyd step: a step pays from ε = 0.5")
+    assert centers.notes[-1].startswith("EUGkM, then one Lloyd step: a step helps from ε = 0.5")
     assert f"{many:,} rows" in centers.notes[-1]
     assert centers.synopsis is not None
 

@@ -86,7 +86,7 @@ def radii_of(
 
 
 def _quantiles(values: Floats, weights: Floats, starts: object, quantile: float) -> Floats:
-    """A weighted quantile of each run of ascending values that begins at one of `starts`."""
+    """A weighted quantile of each run of ascending values (n,) that begins at one of `starts`."""
     firsts = np.asarray(starts, dtype=np.int64)
     lasts = np.append(firsts[1:], len(values)) - 1
     sums = np.cumsum(weights)
@@ -171,6 +171,7 @@ def refine(curator: Curator, found: Clusters, share: Share, shrink: Shrink = "ea
 
 
 def _whole(radii: Floats, n_features: int) -> tuple[int, ...]:
+    """Radii (k,) as whole lattice steps, at least 1 and at most the diagonal."""
     widest = 2 * REACH * math.isqrt(n_features)
     return tuple(int(r) for r in np.clip(np.ceil(radii), 1, widest))
 
@@ -178,7 +179,7 @@ def _whole(radii: Floats, n_features: int) -> tuple[int, ...]:
 def radius_around(
     curator: Curator, points: Floats, share: Share, *, outside: float, n: float
 ) -> float:
-    """The radius that leaves about a fraction `outside` of n rows further from every centre."""
+    """The radius that leaves about a part `outside` of n rows further from all points (k, d)."""
     widest = 2 * REACH * math.sqrt(points.shape[1])
     steps = np.arange(_EDGES)[::-1] / _PER_OCTAVE
     edges = tuple(int(e) for e in np.unique(np.ceil(widest * 2.0**-steps)))

@@ -146,7 +146,7 @@ def together(p: int) -> int:
 
 
 def _fullest(counts: Floats, gamma: float, p: int) -> NDArray[np.bool_]:
-    """Which cubes are cut next: those above γ, and of too many the fullest."""
+    """Which cubes with noisy counts (m,) are cut next: those above γ, of too many the fullest."""
     limit = max_cubes(p)
     kept = counts > gamma
     if kept.sum() > limit:

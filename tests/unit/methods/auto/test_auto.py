@@ -11,7 +11,6 @@ from sfumato import PrivateKMeans
 from sfumato._accounting.budget import Caps, Ledger
 from sfumato.methods._auto import Auto, fallback
 from sfumato.methods._auto.budget import FitBudget, RowCount, high_split, middle_split, step_error
-from sfumato.methods._auto.predict import predict
 from sfumato.methods._base import PlannedTask, Task
 
 TINY = Fraction(1, 10**6)
@@ -54,7 +53,7 @@ def in_groups(task, epsilon_times=1):
 @pytest.mark.parametrize("k", [3, 8, 30])
 def test_groups_with_more_budget_are_predicted_like_single_rows(d, n, k):
     task = PlannedTask(k, d, Fraction(1), Fraction(0), None, n)
-    alone, together = (predict(Auto(), t) for t in (task, in_groups(task, GROUP)))
+    alone, together = (Auto().predict(t) for t in (task, in_groups(task, GROUP)))
     assert together.error == pytest.approx(alone.error)
     assert together.noise == pytest.approx(alone.noise)
     assert replace(together, error=0.0, noise=0.0) == replace(alone, error=0.0, noise=0.0)
@@ -113,7 +112,7 @@ def test_what_is_tiny_is_so_for_each_row_of_a_group():
 def test_one_centre_that_noise_would_hide_is_the_mean(delta):
     task = PlannedTask(1, 30, Fraction(1, 100), delta, None, 50)
     assert fallback.affordable(budget_of(task, 50)) == 0
-    assert "mean alone" in predict(Auto(), task).note
+    assert "mean alone" in Auto().predict(task).note
     model = PrivateKMeans(1, epsilon=0.01, delta=delta, bounds=(0, 1), n_rows=50)
     model.fit(np.random.default_rng(0).uniform(size=(50, 30)))
     assert "The centre is the noisy mean: ε is too small for more" in model.receipt_.notes

@@ -132,7 +132,7 @@ def test_a_depth_has_its_part_of_epsilon_and_not_half_of_it(delta):
     assert scales == {2 * 5 / F(3, 4)}
 
 
-def test_the_number_of_rows_is_declared_or_bought():
+def test_the_number_of_rows_is_declared_or_estimated():
     declared, _ = run(Balcan())
     bought, _ = run(Balcan(), n_rows=None)
     assert "cubes" in declared.entries[0].query
@@ -140,7 +140,7 @@ def test_the_number_of_rows_is_declared_or_bought():
     assert bought.entries[0].share.amount == F(1, 50)
 
 
-def test_what_partitions_leave_pays_for_the_averages():
+def test_what_partitions_leave_goes_to_the_averages():
     carried, kept = (run(Balcan(rounds=0, carry=carry))[0] for carry in (True, False))
     first, second = (entries(a, "counts and sums")[0].share.amount for a in (carried, kept))
     assert second == F(6, 25)
