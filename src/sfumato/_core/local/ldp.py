@@ -92,7 +92,7 @@ class LatticeLDP(ABC):
 
     @abstractmethod
     def _draw(self, stream: Stream, rows: Ints) -> Ints:
-        """Draw a report for each row with these random bits."""
+        """Draw a report for each row, (n, columns) lattice steps, with these random bits."""
 
     @property
     def shrinks(self) -> float:
