@@ -221,11 +221,6 @@ class LatticeDuchi(LatticeLDP):
         return self.reach / (agreement(self.columns) * self.height)
 
     @property
-    def ratio(self) -> Fraction:
-        """Largest ratio of the probabilities of one report under two rows."""
-        return 1 + self.lean / (1 - self.lean) * (1 << self.columns) / leading(self.columns)
-
-    @property
     def words(self) -> str:
         """The mechanism, for the receipt."""
         return (
