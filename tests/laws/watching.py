@@ -101,7 +101,7 @@ class Watcher:
     def _doors(self, run):
         with self.monkeypatch.context() as patch:
             for door in DOORS:
-                patch.setattr(f"{door}.Survey", run.watched(RememberingSurvey))
+                patch.setattr(f"{door}.HistogramCurator", run.watched(RememberingSurvey))
                 patch.setattr(f"{door}.Curator", run.watched(Remembering), raising=False)
             yield
 
