@@ -1,4 +1,4 @@
-"""What private bounds cost: NICV with bounds bought over NICV with bounds declared.
+"""What private bounds cost: NICV with private bounds over NICV with bounds declared.
 
     SFUMATO_DATA=… python -m bench bounds
 

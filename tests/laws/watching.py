@@ -20,7 +20,7 @@ from tests.laws.harness import Remembering, Transcript, loss
 DOORS = ("sfumato._private_kmeans", "sfumato._private_bounds.estimate", "sfumato.cli._plan")
 
 
-class RememberingSurvey(HistogramCurator):
+class RememberingHistograms(HistogramCurator):
     """Keeps a transcript of the bounds that are released; given one, it releases the same again."""
 
     _remember = Remembering._remember
@@ -101,7 +101,7 @@ class Watcher:
     def _doors(self, run):
         with self.monkeypatch.context() as patch:
             for door in DOORS:
-                patch.setattr(f"{door}.HistogramCurator", run.watched(RememberingSurvey))
+                patch.setattr(f"{door}.HistogramCurator", run.watched(RememberingHistograms))
                 patch.setattr(f"{door}.Curator", run.watched(Remembering), raising=False)
             yield
 
