@@ -18,7 +18,7 @@ def test_the_page_shows_the_whole_table():
     assert f"mean of {RUNS} runs" in text
 
 
-def test_bounds_that_are_bought_cost_a_tenth_at_most_where_it_was_promised():
+def test_private_bounds_cost_a_tenth_at_most_where_it_was_promised():
     for row in read_rows(TABLE):
         if row["dataset"] in ("adult_num", "gowalla_nyc"):
             assert float(row["ratio"]) <= 1.1, row

@@ -212,7 +212,7 @@ def test_no_answer_loses_more_than_it_was_charged(pair, epsilon):
     ("away", "queries"), [(AWAY, 3), (AWAY * [0, 1], 3), (AWAY * [1, 0], 3), (0 * AWAY, 2)]
 )
 def test_the_charge_is_used_up_by_the_worst_neighbour(away, queries):
-    """No more noise than the guarantee needs: a row inside every range loses all that was paid."""
+    """No more noise than the guarantee needs: a row inside every range loses the whole charge."""
     one = Remembering(ROWS + away)
     assert check_replay(one, Remembering(WIDE + away), F(1)) == 1
     assert len(one.queries) == queries

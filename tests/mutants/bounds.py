@@ -101,7 +101,7 @@ MUTANTS = {
         "_private_bounds/estimate.py",
         "return self.ledger.total[0] * (1 - SLICE)",
         "return self.ledger.total[0]",
-        f"{UNIT}::test_a_fit_buys_its_bounds_first",
+        f"{UNIT}::test_a_fit_releases_its_bounds_first",
     ),
     "the receipt forgets the bounds": Mutant(
         "_private_kmeans.py",

@@ -193,7 +193,7 @@ MUTANTS = {
     "max cover counts rows without noise": Mutant(
         "methods/_base.py",
         "    return max(1.0, float(answer.values[0])), rest\n",
-        "    return float(len(curator._Vault__rows._lattices[curator.box])), rest\n",
+        "    return float(len(curator._data._PrivateData__rows._lattices[curator.box])), rest\n",
         f"{METHOD}::test_only_the_noisy_number_of_rows_is_known",
     ),
     "work is refused too late": Mutant(

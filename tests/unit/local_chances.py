@@ -35,6 +35,21 @@ def column_chances(mechanism, value):
     return found
 
 
+def column_ratio(mechanism):
+    """Largest ratio of the chances of one report under two values, as the proof states it."""
+    if isinstance(mechanism, TwoPoint):
+        return Fraction(mechanism.height + mechanism.reach, mechanism.height - mechanism.reach)
+    if isinstance(mechanism, Mixture):
+        return max(column_ratio(part) for part, _ in mechanism.parts)
+    return 1 + mechanism.near / (1 - mechanism.near) * mechanism.range / mechanism.window
+
+
+def duchi_ratio(mechanism):
+    """Largest ratio of the chances of one report under two rows, as the proof states it."""
+    odds = mechanism.lean / (1 - mechanism.lean)
+    return 1 + odds * 2**mechanism.columns / leading(mechanism.columns)
+
+
 def row_chances(mechanism, row):
     """Chances of all reports of a row under a mechanism for each of some columns."""
     stretch, found = Fraction(mechanism.columns, mechanism.sampled), {}

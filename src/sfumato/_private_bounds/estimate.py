@@ -169,6 +169,7 @@ def _release(curator: HistogramCurator, account: Account) -> ReleasedBounds:
 
 
 def _supports(counts: Floats, scale: float) -> list[ColumnSupport | None]:
+    """The support of each column, from a `Noisy` answer."""
     return [find_support(column, scale, len(counts)) for column in counts]
 
 

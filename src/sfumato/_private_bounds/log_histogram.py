@@ -1,4 +1,7 @@
-"""The support of a column, from noisy counts of its log2 bins. Post-processing: no row is read."""
+"""The support of a column, from noisy counts of its log2 bins. Post-processing: no row is read.
+
+`counts`: (bins,), noisy rows of one column; `scale`: of their Laplace noise, in rows.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,6 @@ class ColumnSupport:
     """The log2 bins of a column in which rows were found.
 
     Significant bins lie from `first` to `last`; with those that joined, from `lowest` to `highest`.
-    `counts`: (bins,), noisy rows; `scale`: of their Laplace noise, in rows.
     """
 
     counts: Floats
@@ -109,10 +111,7 @@ class ColumnSupport:
 
 
 def find_support(counts: Floats, scale: float, columns: int) -> ColumnSupport | None:
-    """Find the significant bins of one column of `columns`, and those beside them.
-
-    counts: (bins,), noisy rows; scale: of their Laplace noise, in rows.
-    """
+    """Find the significant bins of one column of `columns`, and those beside them."""
     for level in _LEVELS:
         windows = _significant(counts, scale, level / columns)
         if windows:

@@ -1,6 +1,6 @@
 """Membership inference: shadow models (Shokri et al. 2017) and likelihood ratios.
 
-Owner-side: reads raw rows and knows the members. See `sfumato.attacks`.
+Owner-side: reads raw rows and knows the members. See `sfumato.attacks`. rows: (n, d), in any units.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ def outputs(model: Any, rows: Floats) -> Floats:  # noqa: ANN401
 
 
 def score(model: Any, rows: Floats) -> Floats:  # noqa: ANN401
-    """Return one number per row that tends to be smaller for members: log distance, or doubt."""
+    """Return a number per row, (n,), that is smaller for members: log distance, or log odds."""
     first = outputs(model, rows)[:, 0]
     if hasattr(model, "predict_proba"):
-        doubt: Floats = np.log(1 + _DOUBT - first) - np.log(first + _DOUBT)
-        return doubt
+        odds: Floats = np.log(1 + _DOUBT - first) - np.log(first + _DOUBT)
+        return odds
     if hasattr(model, "transform"):
         return np.log(first + max(_CLOSE * float(first.mean()), 1e-300))
     return first
 
 
 def pool_of(rows: ArrayLike) -> Floats:
-    """Read the rows of an attack, of which there must be some for every part."""
+    """Read the rows of an attack, (n, d), of which there must be some for every part."""
     pool: Floats = check_array(rows, dtype=np.float64, ensure_min_samples=8)
     return pool
 
@@ -176,8 +176,8 @@ def likelihood_ratio_attack(
 
     Models are trained on random halves of the rows. For each row the log distance to the nearest
     centre is normal with one mean over the models that had the row and another over those that had
-    not, and one spread for each of the two. `n_models` are attacked, each with `n_shadows` others
-    as shadows; the shuffling is fixed by `random_state`.
+    not, and one spread for each of the two. rows: (n, d). `n_models` are attacked, each with
+    `n_shadows` others as shadows; the shuffling is fixed by `random_state`.
     """
     pool = pool_of(rows)
     n_models = check_whole(n_models, "n_models")
@@ -193,10 +193,10 @@ def likelihood_ratio_attack(
 
 
 def _halves(n: int, n_models: int, n_shadows: int, rng: np.random.Generator) -> np.ndarray:
-    """Which rows each model has: half of them, first the attacked models, then the shadows.
+    """Which rows each model has, (models, n): half of them; attacked models first, then shadows.
 
     Shadows come in pairs with opposite halves, so that no row is always in or always out. No
-    shadow is the opposite of an attacked model: it would tell of its members what it was not shown.
+    shadow is the opposite of an attacked model, which would reveal its members.
     """
     masks = np.zeros((n_models + n_shadows, n), dtype=bool)
     for model in range(len(masks)):
@@ -208,6 +208,7 @@ def _halves(n: int, n_models: int, n_shadows: int, rng: np.random.Generator) -> 
 
 
 def _log_ratio(seen: Floats, scores: Floats, inside: np.ndarray) -> Floats:
+    """Log likelihood ratio of scores `seen`, (n,), from (models, n) scores and who was inside."""
     logs = []
     for chosen in (inside, ~inside):
         counts = np.maximum(chosen.sum(axis=0), 1)
@@ -233,7 +234,7 @@ class Trial:
 
 
 def trials(rows: ArrayLike, n_models: int, n_shadows: int, seed: int) -> Iterator[Trial]:
-    """Deal the rows anew for each attacked model: a quarter in, a quarter out, half for shadows."""
+    """Split rows, (n, d), anew for each attacked model: 1/4 in, 1/4 out, 1/2 for shadows."""
     pool = pool_of(rows)
     n_models, n_shadows = check_whole(n_models, "n_models"), check_whole(n_shadows, "n_shadows")
     rng = np.random.default_rng(seed)
@@ -284,7 +285,7 @@ def art_attack(
     """Attack as `shadow_attack` does, with the Adversarial Robustness Toolbox (extra `art`).
 
     On the same parts of the rows, with the toolbox's own forest. It sees the model through its
-    answers alone, and learns from the answers of the same kind of shadow models.
+    answers alone, and learns from the answers of the same kind of shadow models. rows: (n, d).
     """
     from art.attacks.inference.membership_inference import MembershipInferenceBlackBox
     from art.estimators.classification import BlackBoxClassifier

@@ -1,6 +1,7 @@
 """Reconstruction: the best guess at a row from its report, against the best guess without it.
 
-Owner-side: reads raw rows. See `sfumato.attacks`.
+Owner-side: reads raw rows. See `sfumato.attacks`. Rows, reports and points: (n, d), in the units
+of the mechanism's bounds.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _NEIGHBOURS = 50
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """What the adversary believes about a row before it sees a report: weighted points."""
+    """What the adversary believes about a row without a report: points (m, d), weights (m,)."""
 
     points: Floats
     weights: Floats
@@ -49,7 +50,7 @@ def uniform_prior(bounds: Any, n_features: int, *, size: int = 4096) -> Prior:  
 
 
 def histogram_prior(points: ArrayLike, weights: ArrayLike) -> Prior:
-    """Return a prior from a public histogram, or a released synopsis: cells and their weights."""
+    """Return a prior from a public histogram or a synopsis: points (m, d), weights (m,)."""
     places, heights = np.asarray(points, dtype=np.float64), np.asarray(weights, dtype=np.float64)
     heights = np.maximum(heights, 0)
     if places.ndim != 2 or heights.shape != (len(places),) or not heights.sum() > 0:
@@ -63,13 +64,13 @@ def histogram_prior(points: ArrayLike, weights: ArrayLike) -> Prior:
 def estimates(perturbation: Any, reports: ArrayLike, prior: Prior) -> Floats:  # noqa: ANN401
     """Return the posterior mean of the row behind each report of a fitted mechanism.
 
-    For nD-Laplace it is computed from the law, clamped reports included. For any other mechanism,
-    and for reports that were drawn until they were inside the bounds, the adversary runs the
-    mechanism on rows drawn from the prior, and averages those whose reports came out nearest.
+    For nD-Laplace it is computed from the density, clamped reports included. For any other
+    mechanism, and for truncation="resample", the adversary runs the mechanism on rows drawn from
+    the prior, and averages those whose reports came out nearest.
     """
     seen = np.asarray(reports, dtype=np.float64)
     if has_known_noise(perturbation) and not perturbation.plan_.mechanism.resample:
-        return _from_law(perturbation, seen, prior)
+        return _from_density(perturbation, seen, prior)
     return _from_simulation(perturbation, seen, prior)
 
 
@@ -114,7 +115,7 @@ def reconstruction_attack(
     return Reconstruction(float(after.mean()), float(before.mean()), (float(low), float(high)))
 
 
-def _from_law(perturbation: Any, reports: Floats, prior: Prior) -> Floats:  # noqa: ANN401
+def _from_density(perturbation: Any, reports: Floats, prior: Prior) -> Floats:  # noqa: ANN401
     widths = noise_widths(perturbation)
     lattice, clamp = perturbation.plan_.lattice, perturbation.plan_.clamp
     lower, upper = (np.asarray(side) / widths for side in (lattice.box.lower, lattice.box.upper))
@@ -143,7 +144,7 @@ def _overshoots(d: int) -> Floats:
 
 
 def _log_likelihood(report: Floats, out: Any, places: Floats, overshoots: Floats) -> Floats:  # noqa: ANN401
-    """Log density of a report for each place; beyond the bounds it is integrated over."""
+    """Log density of a report, (d,), for each place, (m, d); integrated beyond the bounds."""
     if not out.any():
         logs: Floats = -np.sqrt(np.square(report - places).sum(axis=1))
         return logs

@@ -238,7 +238,7 @@ def centers(fitted):
     return fitted.cluster_centers_[fitted.cluster_centers_[:, 0].argsort()]
 
 
-def test_a_fit_buys_its_bounds_first():
+def test_a_fit_releases_its_bounds_first():
     fitted = model().fit(X)
     np.testing.assert_allclose(centers(fitted), [[25, -400], [60, -700]], rtol=0.05)
     lower, upper = fitted.bounds_
@@ -255,9 +255,9 @@ def test_the_receipt_shows_both_parts_and_their_exact_sum(delta):
     receipt, total = fitted.receipt_, F(7, 10)
     assert receipt.guarantee.amount == total
     assert float(receipt.guarantee.delta) == delta
-    paid = [F(line.cost) for line in receipt.lines if line.query.startswith("histograms")]
-    assert sum(paid) == total * SLICE
-    assert len(paid) == 3
+    costs = [F(line.cost) for line in receipt.lines if line.query.startswith("histograms")]
+    assert sum(costs) == total * SLICE
+    assert len(costs) == 3
     assert [line.query.split(" by ")[0] for line in receipt.lines[:3]] == [
         "histograms of columns"
     ] * 3

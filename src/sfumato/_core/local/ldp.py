@@ -98,7 +98,7 @@ class LatticeLDP(ABC):
 
     @abstractmethod
     def _draw(self, stream: Stream, rows: Ints) -> Ints:
-        """Draw a report for each row with these random bits."""
+        """Draw a report for each row, (n, columns) lattice steps, with these random bits."""
 
     @property
     def shrinks(self) -> float:
@@ -225,11 +225,6 @@ class LatticeDuchi(LatticeLDP):
     def lean(self) -> Fraction:
         """Probability that signs are drawn from those with more +1 than -1."""
         return self.reach / (agreement(self.columns) * self.height)
-
-    @property
-    def ratio(self) -> Fraction:
-        """Largest ratio of the probabilities of one report under two rows."""
-        return 1 + self.lean / (1 - self.lean) * (1 << self.columns) / leading(self.columns)
 
     @property
     def words(self) -> str:

@@ -98,7 +98,7 @@ class LatticeNDLaplace:
         return math.ceil(math.log(UNFINISHED) / math.log1p(-self.accepted))
 
     def _inside(self, noise: Noise, rows: Ints, reports: Ints) -> Ints:
-        """Draw again, each row for itself, what lies outside; clamp what is left after `_tries`."""
+        """Draw reports outside again, clamp those left after `_tries`. Both: (n, d), steps."""
         reach, tries = self.lattice.reach, 1
         left = np.flatnonzero((np.abs(reports) > reach).any(axis=1))
         while len(left) and tries < self._tries:

@@ -60,11 +60,6 @@ class TwoPoint:
         ratio = exp_below(epsilon)
         return cls(math.ceil(reach * (ratio + 1) / (ratio - 1)), reach)
 
-    @property
-    def ratio(self) -> Fraction:
-        """Largest ratio of the probabilities of one report under two values."""
-        return Fraction(self.height + self.reach, self.height - self.reach)
-
     def draw(self, stream: Stream, values: Ints) -> Ints:
         """Draw a report for each value."""
         up = divide_at_random(stream, values + self.height, 2 * self.height)
@@ -132,11 +127,6 @@ class Window:
         """Number of reports."""
         return 2 * (self.stretch + self.half) + 1
 
-    @property
-    def ratio(self) -> Fraction:
-        """Largest ratio of the probabilities of one report under two values."""
-        return 1 + self.near / (1 - self.near) * self.range / self.window
-
     def draw(self, stream: Stream, values: Ints) -> Ints:
         """Draw a report for each value."""
         centers = divide_at_random(stream, values * self.stretch, self.reach)
@@ -203,11 +193,6 @@ class Mixture:
         """The mechanisms that are ever used, with their shares."""
         both = [(self.first, self.share), (self.second, 1 - self.share)]
         return [(mechanism, share) for mechanism, share in both if share]
-
-    @property
-    def ratio(self) -> Fraction:
-        """Upper bound of the ratio of the probabilities of one report under two values."""
-        return max(mechanism.ratio for mechanism, _ in self.parts)
 
     def draw(self, stream: Stream, values: Ints) -> Ints:
         """Draw a report for each value."""

@@ -84,7 +84,7 @@ class Randomizer:
         return out
 
     def check(self, rows: NDArray[Any], mechanism: LatticeMechanism) -> None:
-        """Refuse, before anything is drawn, rows of another shape and mechanisms of other types."""
+        """Refuse rows that are not (n, d) numbers, and mechanisms of other types."""
         if type(mechanism) not in LATTICE_MECHANISMS:
             raise TypeError(f"{type(mechanism).__name__} is not a mechanism of the local model")
         if rows.ndim != 2 or rows.shape[1] != self.lattice.n_features:

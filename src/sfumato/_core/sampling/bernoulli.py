@@ -25,8 +25,8 @@ LARGEST = Fraction(64)
 def exp_below(epsilon: Fraction) -> Fraction:
     """Return a fraction just below e^epsilon, or below e^64 if that is smaller.
 
-    Guarantee: never above e^epsilon, and short of it by less than 2^-254: what is exactly as
-    private as this ratio says is at least as private as epsilon says.
+    Guarantee: never above e^epsilon, and short of it by less than 2^-254: a mechanism whose ratio
+    is at most this is epsilon-private.
     """
     context = arithmetic(CHANCE_BITS)
     power = context.exp(as_real(context, min(Fraction(epsilon), LARGEST)))
