@@ -96,8 +96,8 @@ MUTANTS = {
     ),
     "pieces of a text file overlap": Mutant(
         "engines/formats/_records.py",
-        "_Few(raw, stop - start)",
-        "_Few(raw, stop - start + 1)",
+        "_Limited(raw, stop - start)",
+        "_Limited(raw, stop - start + 1)",
         CUT,
     ),
     "lines are cut in two": Mutant(
