@@ -24,7 +24,7 @@ _Model = TypeVar("_Model")
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:  # noqa: ANN401
-    """Write a fitted model; the file appears whole or not at all."""
+    """Write a fitted model, completely or not at all."""
     data = to_dict(model)
     synopsis = data.pop("synopsis", None)
     text = json.dumps(data, indent=2, ensure_ascii=False)

@@ -36,8 +36,10 @@ SETTINGS = {
     "spark.log.level": "OFF",
     "spark.sql.shuffle.partitions": "3",
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-    # Tests bring kernels of their own.
-    "spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[2]),
+    # Executors run the package beside these tests, and kernels that tests bring.
+    "spark.executorEnv.PYTHONPATH": os.pathsep.join(
+        str(Path(__file__).parents[2] / folder) for folder in ("src", "")
+    ),
 }
 
 

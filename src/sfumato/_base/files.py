@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writes: a file is there completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import IO
 
 
 @contextmanager
-def appearing_as(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a place to write to that takes its name only when all of it has been written."""
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary path that is renamed to `path` when the block ends without an error."""
     target = Path(path)
     if target.exists() and not target.is_file():
-        raise ValueError(f"{target} is no regular file: choose another name")
+        raise ValueError(f"{target} is not a regular file: choose another name")
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     os.close(handle)
     try:
@@ -30,13 +30,13 @@ def appearing_as(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
-def appearing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
-    """Open a text file that takes its name only when all of it has been written."""
-    with appearing_as(path) as place, place.open("w", encoding="utf-8", newline="") as file:
+def atomic_text(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
+    """Open a text file that is renamed to `path` when the block ends without an error."""
+    with atomic_path(path) as place, place.open("w", encoding="utf-8", newline="") as file:
         yield file
 
 
 def write_whole(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file in one piece."""
-    with appearing(path) as file:
+    """Write a text file, completely or not at all."""
+    with atomic_text(path) as file:
         file.write(text)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato._base.files import appearing
+from sfumato._base.files import atomic_text
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._private_kmeans import PRIVATE, PrivateKMeans, load
 from sfumato.cli import _options as o
@@ -112,7 +112,7 @@ def _bounds(request: o.Fit, layout: Layout) -> str | tuple[tuple[float, ...], ..
 
 
 def run_predict(request: o.Predict) -> None:
-    """Label every row and write the labels, whole or not at all."""
+    """Label every row and write the labels, completely or not at all."""
     data, output = request.data, request.output
     check_output(output, request.model, data)
     model = _load(request.model)
@@ -120,7 +120,7 @@ def run_predict(request: o.Predict) -> None:
     # The columns are matched; scikit-learn would warn that plain blocks bring no names.
     model.__dict__.pop("feature_names_in_", None)
     rows = missing = 0
-    with progress(f"labelling {data.name}") as on_rows, appearing(output) as file:
+    with progress(f"labelling {data.name}") as on_rows, atomic_text(output) as file:
         file.write("cluster\n")
         for block in layout.blocks():
             if len(block.values):

@@ -6,7 +6,7 @@ Nothing heavy is loaded here, so that help is instant.
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -23,12 +23,16 @@ _BOUNDS = (
     "data: what lies outside is clipped."
 )
 
+
+def _option(metavar: str, help: str, *names: str) -> Any:  # noqa: ANN401
+    """An option that takes a value; without names its name is that of its field."""
+    return Option(*names, metavar=metavar, help=help)
+
+
 Data = Annotated[Path, Argument(metavar="DATA", help=f"A file of rows: {_FORMATS}")]
-Out = Annotated[Path, Option("--output", "-o", metavar="FILE", help="Where to write.")]
-Epsilon = Annotated[
-    float, Option("--epsilon", metavar="ε", help="The privacy budget, all of it spent.")
-]
-Delta = Annotated[float, Option(metavar="δ", help="0 is pure ε-DP; above 0 allows Gaussian noise.")]
+Out = Annotated[Path, _option("FILE", "Where to write.", "--output", "-o")]
+Epsilon = Annotated[float, _option("ε", "The privacy budget, all of it spent.", "--epsilon")]
+Delta = Annotated[float, _option("δ", "0 is pure ε-DP; above 0 allows Gaussian noise.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +48,9 @@ class Reading(Command):
 
     columns: Annotated[
         list[str] | None,
-        Option(
-            metavar="A,B,…",
-            help="Columns to read, by name or position from 0. Default: all. With --no-header one "
+        _option(
+            "A,B,…",
+            "Columns to read, by name or position from 0. Default: all. With --no-header one "
             "number N says that there are N columns.",
         ),
     ] = None
@@ -61,9 +65,9 @@ class Reading(Command):
     ] = None
     sep: Annotated[
         str | None,
-        Option(
-            metavar="CHARACTER",
-            help="What separates the fields of a text table: , ; | or tab. Default: as in the "
+        _option(
+            "CHARACTER",
+            "What separates the fields of a text table: , ; | or tab. Default: as in the "
             "header; without one a comma, in .tsv a tab.",
         ),
     ] = None
@@ -73,10 +77,9 @@ class Reading(Command):
 class Bounded(Reading):
     """Which bounds the columns have."""
 
-    bounds: Annotated[list[str] | None, Option(metavar="[COLUMN=]LOW,HIGH", help=_BOUNDS)] = None
+    bounds: Annotated[list[str] | None, _option("[COLUMN=]LOW,HIGH", _BOUNDS)] = None
     bounds_file: Annotated[
-        Path | None,
-        Option(metavar="FILE", help='Bounds as JSON: {"age": [17, 90], …} or [lower, upper].'),
+        Path | None, _option("FILE", 'Bounds as JSON: {"age": [17, 90], …} or [lower, upper].')
     ] = None
 
 
@@ -99,13 +102,13 @@ class Grouped(Refusing):
 
     groups: Annotated[
         str | None,
-        Option(
-            metavar="COLUMN",
-            help="The column with the person of each row: protects a person with all their rows.",
+        _option(
+            "COLUMN",
+            "The column with the person of each row: protects a person with all their rows.",
         ),
     ] = None
     max_rows_per_group: Annotated[
-        int, Option(metavar="M", help="With --groups: how many rows of a group are used.")
+        int, _option("M", "With --groups: how many rows of a group are used.")
     ] = 1
 
 
@@ -135,36 +138,30 @@ class Fit(Grouped, Bounded):
     ]
     k: Annotated[
         str,
-        Option(
+        _option(
+            "K",
+            "Number of centres, or `auto`: chosen on what is released, at no further cost.",
             "--n-clusters",
             "-k",
-            metavar="K",
-            help="Number of centres, or `auto`: chosen on what is released, at no further cost.",
         ),
     ]
     epsilon: Epsilon
     output: Out
     bounds: Annotated[
         list[str] | None,
-        Option(
-            metavar="[COLUMN=]LOW,HIGH",
-            help=f"{_BOUNDS} `private` estimates them with a quarter of ε.",
-        ),
+        _option("[COLUMN=]LOW,HIGH", f"{_BOUNDS} `private` estimates them with a quarter of ε."),
     ] = None
     delta: Delta = 0.0
     method: Annotated[
-        str,
-        Option(
-            metavar="NAME", help="A clustering method by name; `sfumato methods` lists them all."
-        ),
+        str, _option("NAME", "A clustering method by name; `sfumato methods` lists them all.")
     ] = "auto"
     settings: Annotated[
         list[str] | None,
-        Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="A setting of the method, such as iterations=3; may be repeated. `sfumato "
+        _option(
+            "NAME=VALUE",
+            "A setting of the method, such as iterations=3; may be repeated. `sfumato "
             "methods` lists the settings of every method and their defaults.",
+            "--set",
         ),
     ] = None
     nan: Annotated[
@@ -172,31 +169,24 @@ class Fit(Grouped, Bounded):
     ] = Nan.CENTER
     n_rows: Annotated[
         int | None,
-        Option(
-            metavar="N",
-            help="Declare the number of rows public. It is never compared with the data.",
-        ),
+        _option("N", "Declare the number of rows public. It is never compared with the data."),
     ] = None
     random_state: Annotated[
         int | None,
-        Option(
-            metavar="SEED",
-            help="Seeds public randomness (starts), never the noise: two fits differ.",
-        ),
+        _option("SEED", "Seeds public randomness (starts), never the noise: two fits differ."),
     ] = None
     engine: Annotated[
         EngineName,
         Option(help="Where the rows are read: this machine (auto, local), or a cluster."),
     ] = EngineName.AUTO
     workers: Annotated[
-        int | None,
-        Option(metavar="N", help="With a cluster of its own: how many processes to start."),
+        int | None, _option("N", "With a cluster of its own: how many processes to start.")
     ] = None
     scheduler: Annotated[
         str | None,
-        Option(
-            metavar="ADDRESS",
-            help="A cluster that is running: tcp://host:8786 (Dask), spark://host:7077 (Spark).",
+        _option(
+            "ADDRESS",
+            "A cluster that is running: tcp://host:8786 (Dask), spark://host:7077 (Spark).",
         ),
     ] = None
 
@@ -208,8 +198,7 @@ class Bounds(Grouped):
     data: Data
     epsilon: Epsilon
     output: Annotated[
-        Path | None,
-        Option("--output", "-o", metavar="FILE", help="Where to write, for --bounds-file."),
+        Path | None, _option("FILE", "Where to write, for --bounds-file.", "--output", "-o")
     ] = None
 
 
@@ -221,20 +210,16 @@ class Perturb(Refusing, Bounded):
     output: Out
     epsilon: Annotated[
         float | None,
-        Option(
-            metavar="ε",
-            help="ε per unit of distance: two points r apart look alike within a factor e^(εr).",
+        _option(
+            "ε", "ε per unit of distance: two points r apart look alike within a factor e^(εr)."
         ),
     ] = None
     level: Annotated[
         float | None,
-        Option(
-            metavar="L", help="In place of --epsilon, with --radius: alike within e^L, so ε = L/R."
-        ),
+        _option("L", "In place of --epsilon, with --radius: alike within e^L, so ε = L/R."),
     ] = None
     radius: Annotated[
-        float | None,
-        Option(metavar="R", help="Points within this public distance are alike within e^L."),
+        float | None, _option("R", "Points within this public distance are alike within e^L.")
     ] = None
     truncation: Annotated[
         Truncation,
@@ -251,10 +236,7 @@ class Perturb(Refusing, Bounded):
     ] = Units.DATA
     keep: Annotated[
         list[str] | None,
-        Option(
-            metavar="A,B,…",
-            help="Columns to copy as they are, unprotected. All others are left out.",
-        ),
+        _option("A,B,…", "Columns to copy as they are, unprotected. All others are left out."),
     ] = None
     nan: Annotated[
         ReportNan,
@@ -278,17 +260,16 @@ class Predict(Reading):
 class Plan(Command):
     """Predict the error, memory and passes of every method. Needs no data, costs no privacy."""
 
-    n: Annotated[int, Option("--n", metavar="N", help="Expected number of rows; roughly.")]
-    d: Annotated[int, Option("--d", metavar="D", help="Number of columns.")]
-    k: Annotated[int, Option("--n-clusters", "-k", metavar="K", help="Number of centres.")]
+    n: Annotated[int, _option("N", "Expected number of rows; roughly.", "--n")]
+    d: Annotated[int, _option("D", "Number of columns.", "--d")]
+    k: Annotated[int, _option("K", "Number of centres.", "--n-clusters", "-k")]
     epsilon: Epsilon
     delta: Delta = 0.0
     bounds: Annotated[
         list[str] | None,
-        Option(
-            metavar="LOW,HIGH",
-            help="Bounds of all columns, or repeated for each in order: states noise in their "
-            "units.",
+        _option(
+            "LOW,HIGH",
+            "Bounds of all columns, or repeated for each in order: states noise in their units.",
         ),
     ] = None
     n_rows_known: Annotated[

@@ -13,7 +13,7 @@ from typing import IO, Any, Literal, cast
 
 import numpy as np
 
-from sfumato._base.files import appearing_as
+from sfumato._base.files import atomic_path
 from sfumato._base.types import Floats
 from sfumato._core.local.randomizer import Randomizer
 from sfumato.cli import _options as o
@@ -203,7 +203,7 @@ def _perturb(request: o.Perturb, layout: Layout, plan: LocalPlan) -> tuple[int, 
     randomizer = Randomizer(plan.lattice.box, units=plan.lattice.units, missing=_missing(request))
     with (
         progress(f"perturbing {request.data.name}") as on_rows,
-        appearing_as(request.output) as place,
+        atomic_path(request.output) as place,
     ):
         return copy_table(
             layout,

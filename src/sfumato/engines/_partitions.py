@@ -121,28 +121,30 @@ class PartedRows:
     def _blocks(self, box: Box, key: int, sizes: Ints) -> Iterator[Lattice]:
         for first, last in _ranges(sizes, max(1, _HELD_BYTES // (2 * box.n_features))):
             task = Pick(box, len(sizes), first, last, key, self.max_rows_per_group)
-            rows, ends = self._collect(task, sizes)
+            rows, ends = self._collect(task, sizes[first:last]), sizes[first:last].cumsum()
             for start, end in zip(ends - sizes[first:last], ends, strict=True):
                 yield rows[start:end]
 
-    def _collect(self, task: Pick, sizes: Ints) -> tuple[Lattice, Ints]:
-        """Collect the rows of some blocks, block after block, and where each block ends.
+    def _collect(self, task: Pick, sizes: Ints) -> Lattice:
+        """Collect the rows of the blocks of a task, block after block: (n, d), lattice steps.
 
-        sizes: (parts,), rows of every block. Returns rows of shape (n, d), lattice steps.
+        sizes: the numbers of rows of these blocks, counted before.
         """
-        ends = sizes[task.first : task.last].cumsum()
-        held = np.empty((int(ends[-1]), self.n_features), dtype=np.int16)
-        free = ends - sizes[task.first : task.last]
         known = self._sum()
+        rows = [np.empty((0, self.n_features), dtype=np.int16)]
+        numbers = [np.empty(0, dtype=np.int64)]
         for picked in self._engine.run(task):
             if not isinstance(picked, Picked):
                 raise TypeError("the engine did not run the task that it was given")
             if known.news((picked.part,)):
-                _place(picked, task.first, held, free, ends)
+                rows.append(picked.rows)
+                numbers.append(picked.numbers - task.first)
         known.check()
-        if (free != ends).any():
+        places = np.concatenate(numbers)
+        counts = np.bincount(places, minlength=len(sizes))
+        if not np.array_equal(counts, sizes):
             raise RuntimeError("the rows have changed between two passes")
-        return held, ends
+        return np.concatenate(rows)[np.argsort(places, kind="stable")]
 
     def _sum(self) -> PartitionSum:
         return PartitionSum(self._engine.n_parts, Pass(self._engine.n_parts).step)
@@ -157,22 +159,6 @@ def _ranges(sizes: Ints, most: int) -> Iterator[tuple[int, int]]:
             first, held = number, 0
         held += size
     yield first, len(sizes)
-
-
-def _place(picked: Picked, first: int, held: Lattice, free: Ints, ends: Ints) -> None:
-    """Write the rows of one partition after those of the same block that are there already.
-
-    held: (n, d), rows of all blocks. free, ends: the next free row and the end of each block.
-    """
-    numbers = picked.numbers - first
-    order = np.argsort(numbers, kind="stable")
-    counts = np.bincount(numbers, minlength=len(free))
-    if (free + counts > ends).any():
-        raise RuntimeError("the rows have changed between two passes")
-    before = counts.cumsum() - counts
-    places = np.arange(len(order)) + np.repeat(free - before, counts)
-    held[places] = picked.rows[order]
-    free += counts
 
 
 # Cells of the features in a piece: enough to hide its opening, few enough to share evenly.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,17 +32,6 @@ NUMBERS = 2**17
 
 # Cells that a kernel sees at a time, so that its buffers stay small.
 _SPAN_CELLS = 2**18
-
-
-class Source(Protocol):
-    """How the rows of a partition are read from its batches."""
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-
-    def opened(self, batches: Batches) -> tuple[Iterable[Floats], list[Any] | None]:
-        """Blocks of shape (n, d), and labels of groups, complete when all blocks are read."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +69,13 @@ class Pieces:
     def of(self, batches: Batches) -> Iterator[Piece]:
         """The pieces whose numbers are in the batches."""
         return (self.pieces[i] for batch in batches for i in batch.column(0).to_pylist())
+
+
+Source = Columns | Pieces
+"""How the rows of a partition are read from its batches.
+
+`opened` returns blocks of shape (n, d), and labels of groups, complete when all blocks are read.
+"""
 
 
 def mark(batches: Batches) -> Batches:

@@ -43,7 +43,7 @@ def reader(file: StoredFile, span: Span = (0, None)) -> IO[str]:
     if start:
         raw.seek(start)
     if stop is not None:
-        raw = cast(IO[bytes], io.BufferedReader(_Few(raw, stop - start)))
+        raw = cast(IO[bytes], io.BufferedReader(_Limited(raw, stop - start)))
     return io.TextIOWrapper(raw, encoding="utf-8", errors="surrogateescape", newline="")
 
 
@@ -66,8 +66,8 @@ def binary(file: StoredFile) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(file.where if file.local else file.open()))
 
 
-class _Few(io.RawIOBase):
-    """The next bytes of a file, and no more of them than were asked for."""
+class _Limited(io.RawIOBase):
+    """The next bytes of a file, at most so many."""
 
     def __init__(self, raw: IO[bytes], left: int) -> None:
         self._raw, self._left = raw, left
