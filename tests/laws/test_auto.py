@@ -115,7 +115,7 @@ def neighbours():
             yield pytest.param(case, extra, marks=marks, id=f"{name}-{extra}")
 
 
-@pytest.mark.parametrize(("case", "extra"), neighbours())
+@pytest.mark.parametrize(("case", "extra"), list(neighbours()))
 def test_a_neighbour_loses_no_more_than_was_charged(case, extra):
     rows = rows_of(case)
     more = np.vstack([rows, np.full((1, case.d), extra)])
