@@ -62,7 +62,7 @@ MUTANTS = {
         "_core/releases/max_cover.py",
         "/ Fraction(2) ** shift / rows",
         "/ Fraction(2) ** shift",
-        ALL,
+        f"{ALL}[group]",
     ),
     "rates are rounded up": Mutant(
         "_core/releases/max_cover.py",

@@ -65,7 +65,7 @@ def test_mutant_is_caught(name, tmp_path):
         env={**os.environ, "PYTHONPATH": str(tmp_path), "SFUMATO_HYPOTHESIS": "mutants"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert result.returncode == 1, f"not caught: {result.stdout[-2000:]}{result.stderr[-2000:]}"
     assert f"FAILED {mutant.caught_by}" in result.stdout

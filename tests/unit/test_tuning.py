@@ -32,7 +32,7 @@ def test_every_criterion_finds_clear_clusters(criterion, k):
 def test_one_cluster_can_be_taken_by_the_gap():
     rng = np.random.default_rng(0)
     curve = tuning.clusters(
-        rng.uniform(size=(300, 2)), k_range=(1, 5), criterion="gap", random_state=0
+        rng.uniform(size=(300, 2)), k_range=(1, 4), criterion="gap", random_state=0
     )
     # The shape of even points is that of the reference: no k has a gap worth the name.
     assert np.abs(curve.scores).max() < 0.15
@@ -40,7 +40,9 @@ def test_one_cluster_can_be_taken_by_the_gap():
 
 
 def test_a_start_is_fixed_by_its_seed():
-    first, second = (tuning.clusters(blobs(), criterion="gap", random_state=3) for _ in range(2))
+    first, second = (
+        tuning.clusters(blobs(), k_range=(2, 4), criterion="gap", random_state=3) for _ in range(2)
+    )
     assert np.array_equal(first.scores, second.scores)
 
 

@@ -88,6 +88,14 @@ problems = st.integers(1, 4).flatmap(
 )
 
 
+def decay_of(epsilon):
+    return PrivTreeSplits.fitting(Share("pure", epsilon), 1).decay
+
+
+# Both halves hold as many rows as are taken off at their depth: neither is split.
+TIES = ([(-9,), (9,)] * decay_of(F(10)), [(-9, 9)])
+
+
 @pytest.mark.parametrize("boxes", [1, 2**3, 2**18])
 @pytest.mark.parametrize("backend", BACKENDS)
 @settings(max_examples=25)
@@ -102,10 +110,11 @@ problems = st.integers(1, 4).flatmap(
     epsilon=F(10),
 )
 @example(problem=([(5, 5)] * 60, [(5, 5), (5, 5)]), epsilon=F(1))
+@example(problem=TIES, epsilon=F(10))
 def test_without_noise_it_is_the_definition(backend, boxes, problem, epsilon):
     rows, ends = problem
     lower, upper = (list(side) for side in zip(*ends, strict=True))
-    decay = PrivTreeSplits.fitting(Share("pure", epsilon), 1).decay
+    decay = decay_of(epsilon)
     with pytest.MonkeyPatch.context() as patch, kernels.use(backend):
         patch.setattr("sfumato._core.releases.privtree._BOXES", boxes)
         tree = grown(curator_of(np.array(rows, dtype=float)), Domain(lower, upper), epsilon)

@@ -104,7 +104,8 @@ def test_lengths_are_kept_on_average():
 @pytest.mark.parametrize("law", ["exponential", "permute_and_flip"])
 def test_selections_know_the_diameter_of_the_ball_and_of_the_cube(law):
     """(d) Swaps: the squared diameter of the ball. Among runs: that of the whole cube, 4d."""
-    account, _ = run(Balcan(law=law, runs=2))
+    # With so large an ε every run finds candidates, whatever the noise.
+    account, _ = run(Balcan(law=law, runs=2), epsilon=100)
     swaps, runs = entries(account, "swaps of"), entries(account, "2 sets of 4 centres")
     assert len(swaps) == 8
     for entry in swaps:
