@@ -24,7 +24,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     "accounting": (
         "Accounting",
         "_base/validation.py _accounting/budget.py _accounting/gaussian_dp.py "
-        "_accounting/guarantee.py _accounting/receipt.py _accounting/receipt_text.py "
+        "_accounting/guarantee.py _accounting/receipt.py _accounting/text.py "
         "_accounting/__init__.py",
     ),
     "sampling": (
@@ -101,7 +101,7 @@ FOR_TESTS = frozenset({"_core/testing.py"})
 
 NOT_ON_THE_DEFAULT_PATH = frozenset(
     """
-    _accounting/receipt_text.py _released_model.py _core/queries/cubes.py _base/types.py
+    _accounting/text.py _released_model.py _core/queries/cubes.py _base/types.py
     _base/files.py
     _serialization.py _lattice/kernels/numba_loops.py _lattice/kernels/verify.py
     _core/sampling/choice.py _core/sampling/bernoulli.py engines/_rows.py engines/_frames.py

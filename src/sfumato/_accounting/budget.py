@@ -230,7 +230,7 @@ class Ledger:
         with self._lock:
             asked, used = (caps.epsilon, caps.delta), self.spent
             if any(u + a > t for u, a, t in zip(used, asked, self.total, strict=True)):
-                raise Overspent(_refusal(purpose, "(ε, δ)", self.total, used, asked))
+                raise _overspent(purpose, "(ε, δ)", self.total, used, asked)
             account, entries = object.__new__(Account), list[Entry]()
             account._ledger, account._purpose, account._caps = self, purpose, caps
             account._entries = entries
@@ -296,22 +296,10 @@ def _check_cap(account: Account, kind: Kind, old: Sequence[Entry], new: Sequence
     if any(u + a > c for u, a, c in zip(used, asked, cap, strict=True)):
         unit = {"pure": "ε", "gdp": "μ²", "approximate": "(ε, δ)"}[kind]
         what = ", ".join(entry.query for entry in new if entry.share.kind == kind)
-        raise Overspent(_refusal(f"{account.purpose}: {what}", unit, cap, used, asked))
+        raise _overspent(f"{account.purpose}: {what}", unit, cap, used, asked)
 
 
-def _refusal(
-    purpose: str,
-    unit: str,
-    total: tuple[Fraction, Fraction],
-    used: tuple[Fraction, Fraction],
-    asked: tuple[Fraction, Fraction],
-) -> str:
-    def show(pair: Sequence[Fraction]) -> str:
-        numbers = [f"{float(x):.6g}" for x in pair]
-        return f"({', '.join(numbers)})" if unit == "(ε, δ)" else numbers[0]
+def _overspent(purpose: str, unit: str, *amounts: tuple[Fraction, Fraction]) -> Overspent:
+    from sfumato._accounting.text import refusal
 
-    left = [max(t - u, ZERO) for t, u in zip(total, used, strict=True)]
-    return (
-        f"{purpose}: the budget does not cover this. In {unit}: total {show(total)}, "
-        f"spent {show(used)}, asked {show(asked)}, largest affordable {show(left)}"
-    )
+    return Overspent(refusal(purpose, unit, *amounts))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Literal
 
@@ -85,31 +84,9 @@ class Guarantee:
 
     def in_words(self) -> str:
         """Say what is promised, in one sentence."""
-        if self.kind in ("metric", "local"):
-            return self._of_reports()
-        ratio = f"a factor exp({float(self.amount):.6g})"
-        if self.kind == "gdp":
-            ratio = f"what one draw tells of N(0, 1) against N({float(self.amount) ** 0.5:.6g}, 1)"
-        elif self.delta:
-            ratio += f", but for a probability of {float(self.delta):.3g}"
-        return (
-            f"Adding or removing {self.neighbours} changes the probability of any outcome "
-            f"by at most {ratio}."
-        )
+        from sfumato._accounting.text import promise
 
-    def _of_reports(self) -> str:
-        epsilon = f"{float(self.amount):.6g}"
-        if self.kind == "local":
-            return (
-                f"Any two rows look alike within a factor exp({epsilon}) to whoever sees the "
-                "report of one of them."
-            )
-        where = "" if self.neighbours == ONE_ROW else f", {self.neighbours},"
-        snap = f"; rounding to the lattice adds at most {self.snap:.2g} to r" if self.snap else ""
-        return (
-            f"Two points r apart{where} look alike within a factor exp({epsilon}·r) to whoever "
-            f"sees the report of one of them{snap}."
-        )
+        return promise(self)
 
 
 def of_accounts(accounts: Sequence[Account], neighbours: str) -> Guarantee:
@@ -147,9 +124,3 @@ def finite_precision_delta(epsilon: float, distance: float) -> float:
         return 0.0
     logarithm = math.log(distance) + epsilon + math.log1p(math.exp(-epsilon))
     return min(1.0, math.exp(min(logarithm, 0.0)) * (1 + _ROUNDING))
-
-
-def shown_above(value: float, digits: int) -> str:
-    """A number in so many digits, rounded up."""
-    up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value))
-    return f"{float(up):.{digits}g}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -117,23 +117,9 @@ class Receipt:
 
     def to_dict(self) -> dict[str, Any]:
         """The receipt as plain values; exact numbers are fractions written as text."""
-        promise = {
-            "kind": self.guarantee.kind,
-            "epsilon": str(self.guarantee.amount),
-            "delta": str(self.guarantee.delta),
-            "neighbours": self.guarantee.neighbours,
-            "in_words": self.guarantee.in_words(),
-        }
-        return {
-            "method": self.method,
-            "guarantee": promise,
-            "queries": [asdict(line) for line in self.lines],
-            "rho_zcdp_cap": self.rho,
-            "numerical_slack": self.slack,
-            "finite_precision_delta": self.finite_precision_delta,
-            "notes": list(self.notes),
-            "chapters": list(self.chapters),
-        }
+        from sfumato._accounting.text import as_dict
+
+        return as_dict(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Receipt:
@@ -160,6 +146,6 @@ class Receipt:
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     def __str__(self) -> str:
-        from sfumato._accounting.receipt_text import rendered
+        from sfumato._accounting.text import rendered
 
         return rendered(self)

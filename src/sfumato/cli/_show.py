@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from sfumato._accounting.receipt_text import sentences_of, table_of
+from sfumato._accounting.text import sentences_of, table_of
 from sfumato._serialization import to_dict
 
 if TYPE_CHECKING:

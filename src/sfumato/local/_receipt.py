@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sfumato._accounting.guarantee import Guarantee, finite_precision_delta, shown_above
+from sfumato._accounting.guarantee import Guarantee, finite_precision_delta
+from sfumato._accounting.text import shown_above
 
 _FACTORS = (2, 10, 100)
 

@@ -12,8 +12,9 @@ import pytest
 from sfumato import NDLaplace, PrivateKMeans
 from sfumato._accounting.budget import Caps, Entry, Ledger, Share
 from sfumato._accounting.gaussian_dp import mu2_of
-from sfumato._accounting.guarantee import finite_precision_delta, rho_of_accounts, shown_above
+from sfumato._accounting.guarantee import finite_precision_delta, rho_of_accounts
 from sfumato._accounting.receipt import Receipt
+from sfumato._accounting.text import shown_above
 from sfumato.local._mechanisms import Piecewise
 from sfumato.local._receipt import LocalReceipt
 from sfumato.methods import Auto, Task
