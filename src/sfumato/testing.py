@@ -143,8 +143,8 @@ class _Runs:
             groups=groups,
             max_rows_per_group=task.max_rows_per_group,
             noise=ReplayedNoise(self.seed + 1),
-            replay=replay,
         )
+        curator.replay = replay
         account = curator.reserve(self.name, self.caps(task))
         rng = np.random.default_rng(self.seed)
         try:

@@ -80,9 +80,9 @@ def run(curator, method, *, k=3, budget=None, seed=1):
     return account, centers
 
 
-def curator_of(rows, *, noise=None, cls=RecordingCurator, **settings):
+def curator_of(rows, *, noise=None, replay=None, cls=RecordingCurator, **settings):
     """A curator with budget to spare and noise that can be replayed."""
-    return cls(
+    curator = cls(
         rows,
         bounds=(BOX.lower, BOX.upper),
         epsilon=10.0,
@@ -90,6 +90,9 @@ def curator_of(rows, *, noise=None, cls=RecordingCurator, **settings):
         noise=noise or ReplayedNoise(7),
         **settings,
     )
+    if replay is not None:
+        curator.replay = replay
+    return curator
 
 
 def without_noise(rows, **settings):

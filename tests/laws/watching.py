@@ -12,23 +12,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato._core.releases.histograms import HistogramCurator
-from sfumato._core.testing import RecordedData, RecordingCurator, ReplayedNoise, loss
+from sfumato._core.testing import RecordingCurator, RecordingHistograms, ReplayedNoise, loss
 
 # Every module that opens a curator.
 OPENED_IN = ("sfumato._private_kmeans", "sfumato._private_bounds.estimate", "sfumato.cli._plan")
-
-
-class RecordingHistograms(HistogramCurator):
-    """Keeps a transcript of the bounds that are released; given one, it releases the same again."""
-
-    def __init__(self, *args, replay=None, **settings):
-        super().__init__(*args, **settings)
-        self._data = RecordedData.of(self._data, replay)
-
-    @property
-    def transcript(self):
-        return self._data.transcript
 
 
 @dataclass
@@ -46,9 +33,9 @@ class Run:
         class Watched(cls):
             def __init__(self, *args, **settings):
                 number = len(run.curators)
-                if run.replay is not None:
-                    settings["replay"] = run.replay.curators[number].transcript
                 super().__init__(*args, noise=ReplayedNoise(number + 1), **settings)
+                if run.replay is not None:
+                    self.replay = run.replay.curators[number].transcript
                 run.curators.append(self)
 
         return Watched

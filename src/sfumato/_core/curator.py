@@ -60,6 +60,8 @@ class Curator:
 
     """
 
+    _data_type: type[PrivateData] = PrivateData
+
     def __init__(
         self,
         X: Any,  # noqa: ANN401
@@ -81,7 +83,7 @@ class Curator:
         limit = check_whole(max_rows_per_group, "max_rows_per_group")
         rows = rows_of(X, groups=groups, max_rows_per_group=limit, width=columns_in(bounds))
         box = Box.of(bounds, rows.n_features, nan)
-        self._data = PrivateData(rows, box, ledger, noise or SecureNoise())
+        self._data = self._data_type(rows, box, ledger, noise or SecureNoise())
 
     @property
     def ledger(self) -> Ledger:

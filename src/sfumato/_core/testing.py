@@ -17,7 +17,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from sfumato._accounting.budget import Share
+from sfumato._accounting.budget import Ledger, Share
 from sfumato._base.types import Floats, Ints
 from sfumato._core.curator import Curator
 from sfumato._core.mechanisms import (
@@ -32,13 +32,16 @@ from sfumato._core.mechanisms import (
 from sfumato._core.private_data import PrivateData
 from sfumato._core.releases.choose import Selection
 from sfumato._core.releases.first_below import AboveThreshold
+from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._core.releases.max_cover import Covering
 from sfumato._core.releases.privtree import PrivTreeSplits
 from sfumato._core.sampling.additive import check_cube, check_scale
 from sfumato._core.sampling.choice import log_probabilities
 from sfumato._core.sampling.joint import check_ball, check_cylinder
-from sfumato._core.sampling.source import Sampled
+from sfumato._core.sampling.source import Noise, Sampled
 from sfumato._core.sampling.stream import Stream
+from sfumato._lattice.box import Box
+from sfumato.engines._rows import Rows
 
 
 class ReplayedNoise(Sampled):
@@ -112,16 +115,16 @@ class RecordedData(PrivateData):
     Guarantee: none. The transcript holds exact numbers.
     """
 
-    transcript: Transcript
-    replay: Transcript | None
+    def __init__(self, rows: Rows, box: Box, ledger: Ledger, noise: Noise) -> None:
+        super().__init__(rows, box, ledger, noise)
+        # Views share both.
+        self.transcript = Transcript()
+        self.replayed: list[Transcript | None] = [None]
 
-    @classmethod
-    def of(cls, data: PrivateData, replay: Transcript | None = None) -> RecordedData:
-        """The same data, recorded from now on, in all views together."""
-        recorded = object.__new__(cls)
-        vars(recorded).update(vars(data))
-        recorded.transcript, recorded.replay = Transcript(), replay
-        return recorded
+    @property
+    def replay(self) -> Transcript | None:
+        """What is released again, if anything."""
+        return self.replayed[0]
 
     def admit(self, query: Any, kinds: Sequence[type], *shares: Share) -> Any:  # noqa: ANN401
         """As `PrivateData.admit`, and write the query down."""
@@ -173,29 +176,45 @@ class RecordedData(PrivateData):
         return released
 
 
-class RecordingCurator(Curator):
+class Recording:
+    """What curators that keep a transcript share."""
+
+    _data_type: type[PrivateData] = RecordedData
+    _data: Any
+
+    @property
+    def transcript(self) -> Transcript:
+        """What was asked and answered so far, in all views together."""
+        found: Transcript = self._data.transcript
+        return found
+
+    @transcript.setter
+    def transcript(self, transcript: Transcript) -> None:
+        self._data.transcript = transcript
+
+    @property
+    def replay(self) -> Transcript | None:
+        """What is released again, if anything."""
+        again: Transcript | None = self._data.replay
+        return again
+
+    @replay.setter
+    def replay(self, transcript: Transcript | None) -> None:
+        self._data.replayed[0] = transcript
+
+
+class RecordingCurator(Recording, Curator):
     """A curator that keeps a transcript, for tests.
 
     Guarantee: none. The transcript holds exact numbers.
     """
 
-    def __init__(self, *args: Any, replay: Transcript | None = None, **settings: Any) -> None:  # noqa: ANN401
-        super().__init__(*args, **settings)
-        self._data: RecordedData = RecordedData.of(self._data, replay)
 
-    @property
-    def transcript(self) -> Transcript:
-        """What was asked and answered so far, in all views together."""
-        return self._data.transcript
+class RecordingHistograms(Recording, HistogramCurator):
+    """The same for rows without bounds.
 
-    @property
-    def replay(self) -> Transcript | None:
-        """What is released again, if anything."""
-        return self._data.replay
-
-    @replay.setter
-    def replay(self, transcript: Transcript | None) -> None:
-        self._data.replay = transcript
+    Guarantee: none. The transcript holds exact numbers.
+    """
 
 
 def loss(law: Any, released: Any, one: Any, other: Any) -> Fraction:  # noqa: ANN401

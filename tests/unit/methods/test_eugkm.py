@@ -81,7 +81,7 @@ def test_too_many_columns_are_refused_before_any_charge(method, d):
 def test_the_size_is_bought_unless_declared():
     account, _ = run(curator_of(ROWS), "eugkm", budget="third")
     assert [e.share.amount for e in account.entries] == [F(1, 150), F(49, 150)]
-    assert {e.law for e in account.entries} == {"laplace"}
+    assert {e.mechanism for e in account.entries} == {"laplace"}
     account, centers = run(curator_of(ROWS), Declared(EUGkM(), 4000), budget="third")
     assert [e.share.amount for e in account.entries] == [F(1, 3)]
     assert "4,000 rows" in centers.notes[0]
@@ -221,7 +221,7 @@ def test_hybrid_refines_where_it_pays(noise):
     account, centers = run(curator_of(ROWS), Declared(Hybrid(noise=noise), many))
     costs = [e.share.amount for e in account.entries]
     assert costs[0] == sum(costs[1:]) == F(1, 2)
-    assert {e.law for e in account.entries} == {"laplace", noise}
+    assert {e.mechanism for e in account.entries} == {"laplace", noise}
     assert centers.notes[-1].startswith("EUGkM, then one Lloyd step: a step helps from ε = 0.5")
     assert f"{many:,} rows" in centers.notes[-1]
     assert centers.synopsis is not None

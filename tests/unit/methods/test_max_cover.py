@@ -41,7 +41,7 @@ def test_the_parts_add_up_to_epsilon_and_delta(n_rows):
     account, _ = run(clumps()[0], method, task)
     for kind in ("pure", "gdp", "approximate"):
         assert account.spent(kind) == caps.of(kind)
-    laws = [(e.law, e.share.kind) for e in account.entries]
+    laws = [(e.mechanism, e.share.kind) for e in account.entries]
     counted = [] if n_rows else [("laplace", "pure")]
     averages = [("gaussian", "gdp")] * 4
     assert laws == [*counted, ("cover", "approximate"), ("laplace", "pure"), *averages]
@@ -108,7 +108,7 @@ def test_too_much_work_is_refused_before_the_cover_is_charged():
     account = curator.reserve("test", method.caps(task_of()))
     with pytest.raises(ValueError, match="at most 1e\\+06 are allowed"):
         method(curator, task_of(), account=account, rng=np.random.default_rng(0))
-    assert [e.law for e in account.entries] == ["laplace"]
+    assert [e.mechanism for e in account.entries] == ["laplace"]
 
 
 def test_a_pure_budget_is_refused():

@@ -28,6 +28,8 @@ class HistogramCurator:
     removing one row, or one group. A cell finds its bin by itself, by public edges.
     """
 
+    _data_type: type[PrivateData] = PrivateData
+
     def __init__(
         self,
         X: Any,  # noqa: ANN401
@@ -40,7 +42,7 @@ class HistogramCurator:
         rows = rows_of(X, groups=groups, max_rows_per_group=max_rows_per_group)
         # No query here looks at the bounds.
         box = Box.of((-1, 1), rows.n_features)
-        self._data = PrivateData(rows, box, ledger, noise or SecureNoise())
+        self._data = self._data_type(rows, box, ledger, noise or SecureNoise())
         self.ledger = ledger
         self.neighbours = self._data.neighbours
         self.source = self._data.source

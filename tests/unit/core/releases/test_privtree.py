@@ -257,7 +257,7 @@ def test_both_shares_are_charged_before_a_row_is_read():
 
     class Diary(Pieces):
         def fold(self, box, kernel):
-            charged.append([(e.law, e.share.amount, e.scale) for e in account.entries])
+            charged.append([(e.mechanism, e.share.amount, e.scale) for e in account.entries])
             return super().fold(box, kernel)
 
     curator = curator_of(Diary(clumps(), []), ReplayedNoise(2))

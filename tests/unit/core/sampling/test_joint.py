@@ -11,9 +11,11 @@ from sfumato._accounting.budget import Share
 from sfumato._core.mechanisms import Ball, Cylinder, PerCellNoise
 from sfumato._core.queries.counts import Sensitivity
 from sfumato._core.sampling import joint as rounded
-from sfumato._core.sampling import source as noise
+from sfumato._core.sampling.additive import laplace_slack
 from sfumato._core.sampling.joint import Body
+from sfumato._core.sampling.source import SecureNoise
 from sfumato._core.sampling.stream import Stream
+from sfumato._core.testing import NoNoise
 from tests.unit.core.sampling.test_additive import Deep, Rigged, key
 
 STREAMS = pytest.mark.parametrize("kind", [Stream, Rigged, Deep])
@@ -152,7 +154,7 @@ def test_errors_of_float_are_far_below_the_band(dim, height):
 
 @pytest.mark.parametrize("rows", [0, 1, 7, 8, 9, 400, 401])
 def test_any_number_of_lines(rows):
-    source = noise.SecureNoise()
+    source = SecureNoise()
     assert source.ball(Fraction(100), rows, 80).shape == (rows, 80)
     if rows:
         assert source.cylinder([Fraction(100)] * rows, Fraction(3), 80).shape == (rows, 81)
@@ -170,7 +172,7 @@ def test_any_number_of_lines(rows):
     ],
 )
 def test_joint_noise_refuses_before_it_draws(scale, dim, words):
-    for source in (noise.SecureNoise(), noise.NoNoise()):
+    for source in (SecureNoise(), NoNoise()):
         with pytest.raises(ValueError, match=words):
             source.ball(scale, 1, dim)
         with pytest.raises(ValueError, match=words):
@@ -187,7 +189,7 @@ def test_joint_noise_refuses_before_it_draws(scale, dim, words):
 def test_scales_of_joint_noise_must_be_exact(scale):
     for scales, height in (((Fraction(1), scale), Fraction(1)), ((Fraction(1),), scale)):
         with pytest.raises(TypeError, match="Fraction"):
-            noise.check_cylinder(scales, height, 2)
+            rounded.check_cylinder(scales, height, 2)
 
 
 @pytest.mark.parametrize(("exponent", "dim"), [(44, 254), (41, 2046)])
@@ -195,7 +197,7 @@ def test_the_largest_joint_noise_fits(exponent, dim):
     draws = rounded.ball(Stream(key(6)), Fraction(2**exponent), 1, dim)
     assert 2**exponent < np.abs(draws).max() < 2**62
     with pytest.raises(ValueError, match="larger epsilon"):
-        noise.check_ball(Fraction(2**exponent) + Fraction(1, 3), dim)
+        rounded.check_ball(Fraction(2**exponent) + Fraction(1, 3), dim)
 
 
 def test_the_most_dimensions_can_be_drawn():
@@ -215,7 +217,7 @@ def test_scales_for_lines_that_are_not_there_are_refused():
             with pytest.raises(ValueError, match="one per line"):
                 law.check(shape)
     with pytest.raises(ValueError, match="at least one"):
-        noise.check_cylinder([], Fraction(1), 2)
+        rounded.check_cylinder([], Fraction(1), 2)
     with pytest.raises(ValueError, match="positive"):
         PerCellNoise("laplace", (Fraction(1), Fraction(0))).check((2, 3))
 
@@ -249,11 +251,11 @@ def test_slack_of_joint_noise_counts_every_block():
         stream = Counting(key(7))
         rounded.ball(stream, Fraction(2**40), 20, dim, band=math.inf)
         # heads are read twice when settled, and counted so here
-        assert stream.read < math.sqrt(noise.ball_slack(20, dim) * 2.0**129) * 1.4
+        assert stream.read < math.sqrt(rounded.ball_slack(20, dim) * 2.0**129) * 1.4
         stream = Counting(key(7))
         rounded.cylinder(stream, [Fraction(2**40)] * 20, Fraction(1), dim, band=math.inf)
-        assert stream.read < math.sqrt(noise.cylinder_slack(20, dim) * 2.0**129) * 1.4
-    assert noise.ball_slack(1, 32_896) < noise.ball_slack(2, 32_896) < 2.0**-90
-    assert noise.cylinder_slack(10_000, 1024) < 2.0**-75
+        assert stream.read < math.sqrt(rounded.cylinder_slack(20, dim) * 2.0**129) * 1.4
+    assert rounded.ball_slack(1, 32_896) < rounded.ball_slack(2, 32_896) < 2.0**-90
+    assert rounded.cylinder_slack(10_000, 1024) < 2.0**-75
     two = PerCellNoise("laplace", (Fraction(1), Fraction(2)))
-    assert two.slack((2, 50)) == 2 * noise.laplace_slack(50)
+    assert two.slack((2, 50)) == 2 * laplace_slack(50)

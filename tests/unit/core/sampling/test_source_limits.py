@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from sfumato._core.sampling import additive as samplers
-from sfumato._core.sampling import source as noise
 from sfumato._core.sampling.additive import cube_slack, gaussian_slack, laplace_slack
 from sfumato._core.sampling.source import SecureNoise
 from sfumato._core.sampling.stream import Stream
@@ -19,10 +18,10 @@ def key(number):
 
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 def test_the_largest_scale_fits_and_the_next_is_refused(law):
-    draws = getattr(SecureNoise(), law)(Fraction(noise.MAX_SCALE), 50)
+    draws = getattr(SecureNoise(), law)(Fraction(samplers.MAX_SCALE), 50)
     assert np.abs(draws).max() < 2**51
     with pytest.raises(ValueError, match="larger epsilon"):
-        noise.check_scale(Fraction(noise.MAX_SCALE) + Fraction(1, 3))
+        samplers.check_scale(Fraction(samplers.MAX_SCALE) + Fraction(1, 3))
     with pytest.raises(ValueError, match=r"2\^3321"):
         getattr(SecureNoise(), law)(Fraction(10) ** 1000, 1)
 
@@ -30,13 +29,13 @@ def test_the_largest_scale_fits_and_the_next_is_refused(law):
 @pytest.mark.parametrize("scale", [Fraction(0), Fraction(-1, 2)])
 def test_a_scale_must_be_positive(scale):
     with pytest.raises(ValueError, match="positive"):
-        noise.check_scale(scale)
+        samplers.check_scale(scale)
 
 
 @pytest.mark.parametrize("scale", [1.5, "3", True, None])
 def test_a_scale_must_be_exact(scale):
     with pytest.raises(TypeError, match="Fraction"):
-        noise.check_scale(scale)
+        samplers.check_scale(scale)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +49,7 @@ def test_a_scale_must_be_exact(scale):
 )
 def test_cube_noise_refuses_before_it_draws(scale, dim, words):
     with pytest.raises(ValueError, match=words):
-        noise.check_cube(scale, dim)
+        samplers.check_cube(scale, dim)
     with pytest.raises(ValueError, match=words):
         SecureNoise().cube(scale, 1, dim)
 
@@ -67,7 +66,7 @@ def test_cube_noise_refuses_before_it_draws(scale, dim, words):
     ids=str,
 )
 def test_cube_noise_draws_whatever_it_does_not_refuse(scale, dim):
-    noise.check_cube(scale, dim)
+    samplers.check_cube(scale, dim)
     assert ((dim + 1) << len(samplers.digit_probabilities(scale))) <= 2**62
     assert SecureNoise().cube(scale, 1, dim).shape == (1, dim)
 

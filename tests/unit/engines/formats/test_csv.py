@@ -217,7 +217,7 @@ def test_a_field_of_any_length_is_one_field(table):
     [
         ('a,b\n1,2\n"3,4\n5,6\n', 3, "never closed"),
         ('a,b\n1,2\n3,4"\n5,6\n', 3, "not quoted as a whole"),
-        ('a,b\n1,2\n"3"4,5\n', 3, "behind the quote that ends a field"),
+        ('a,b\n1,2\n"3"4,5\n', 3, "follows the quote that ends"),
         ('a,b\n1, "2"\n', 2, "not quoted as a whole"),
         ('a,b\n"x\ny\nz",2\n3,5" disk\n', 5, "not quoted as a whole"),
         ('a,b\r\n1,2\r\n"3,4\r\n', 3, "never closed"),

@@ -68,11 +68,11 @@ def test_the_budget_is_that_of_the_thesis():
 def test_averages_are_noised_for_all_columns_and_divided_by_the_noisy_count():
     """(b) The thesis noised every column as if it were the only one, Matlab by the exact count."""
     account, found = run(Balcan(rounds=0, noise="laplace"))
-    (sums,) = (e for e in entries(account, "sums of") if e.law == "laplace")
+    (sums,) = (e for e in entries(account, "sums of") if e.mechanism == "laplace")
     assert sums.scale == 10 * REACH / sums.share.amount
     account, found = run(Balcan(rounds=0))
     (joint,) = entries(account, "counts and sums")
-    assert (joint.law, joint.scale) == ("cube", REACH / joint.share.amount)
+    assert (joint.mechanism, joint.scale) == ("cube", REACH / joint.share.amount)
     assert (found.sizes != np.rint(found.sizes)).all()
 
 
