@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfumato._base.types import Floats, Ints
-from sfumato._synopsis.distances import sums_by_center
+from sfumato._synopsis.kmeans import sums_by_center
 
 # Up to so many coordinates are kept; of a larger grid they are worked out block by block.
 _KEPT = 2**24

@@ -11,7 +11,7 @@ import numpy as np
 from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_whole
 from sfumato._synopsis.cells import Cells, LooseCells, coarser, cut, whole
-from sfumato._synopsis.kmeans import SignedKMeans
+from sfumato._synopsis.signed_kmeans import SignedKMeans
 
 Criterion = Literal["elbow", "silhouette", "gap"]
 

@@ -1,13 +1,12 @@
-"""First centres: packings that look at no data, and greedy k-means++ on weighted points."""
+"""First centres that look at no data: sphere packings."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._base.types import Floats, Ints
+from sfumato._base.types import Floats
 from sfumato._lattice.box import REACH
-from sfumato._synopsis.distances import Lifted
 
 # The radius is found to 1/128 of the box's half width.
 _HALVINGS = 7
@@ -103,31 +102,3 @@ def _throw_sets(
         free &= ((darts - point[:, :, None]) ** 2).sum(axis=0) >= (2 * radius) ** 2
         free[each, chosen] = False
     return np.moveaxis(points, 2, 0), placed
-
-
-def greedy_seeds(
-    points: Floats, weights: Floats, lifted: Lifted, k: int, rng: np.random.Generator
-) -> Floats:
-    """Greedy k-means++ on points (n, d) with weights (n,): k of them, (k, d).
-
-    Of a few points drawn by weight × squared distance, the one that lowers the cost most.
-    """
-    candidates = 2 + int(np.log(k))
-    chosen = draw(weights, 1, rng)
-    first = lifted.to(points[chosen])[0]
-    while len(chosen) < k:
-        drawn = draw(weights * first, candidates, rng)
-        gaps = np.minimum(first, lifted.to(points[drawn]))
-        best = int((gaps @ weights).argmin())
-        chosen = np.append(chosen, drawn[best])
-        first = gaps[best]
-    return points[chosen]
-
-
-def draw(chances: Floats, n: int, rng: np.random.Generator) -> Ints:
-    """Draw n indices by chances (points,); all alike where every chance is 0."""
-    sums = np.cumsum(chances)
-    if sums[-1] <= 0:
-        return rng.integers(len(chances), size=n)
-    drawn: Ints = np.searchsorted(sums[:-1], rng.random(n) * sums[-1], side="right")
-    return drawn

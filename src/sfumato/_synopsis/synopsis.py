@@ -16,7 +16,7 @@ from sfumato._base.validation import check_whole
 from sfumato._lattice.box import REACH, Box
 from sfumato._synopsis.cells import Cells, GridCells, cells_from_dict, frozen
 from sfumato._synopsis.choose_k import Criterion, KCurve, k_curve
-from sfumato._synopsis.kmeans import Clusters, SignedKMeans
+from sfumato._synopsis.signed_kmeans import Clusters, SignedKMeans
 
 FORMAT = 1
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato._synopsis import kmeans
-from sfumato._synopsis.distances import lift, nearest
-from sfumato._synopsis.kmeans import Weighted, assign, lloyd, move, weighted_kmeans
+from sfumato._synopsis.kmeans import Weighted, assign, lift, lloyd, move, nearest, weighted_kmeans
 
 RNG = np.random.default_rng(0)
 

@@ -17,8 +17,7 @@ from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Grid, RowsBeyond
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.denoise import values_behind, values_between
-from sfumato._synopsis.distances import nearest
-from sfumato._synopsis.kmeans import weighted_kmeans
+from sfumato._synopsis.kmeans import nearest, weighted_kmeans
 from sfumato.methods._auto.budget import COUNTS_PER_SUM, RowCount
 from sfumato.methods._base import nearest_to
 

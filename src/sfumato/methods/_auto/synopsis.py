@@ -17,8 +17,7 @@ from sfumato._lattice.box import REACH
 from sfumato._synopsis import Synopsis
 from sfumato._synopsis.cells import GridCells, LooseCells
 from sfumato._synopsis.denoise import denoise_grid, denoise_leaves
-from sfumato._synopsis.distances import nearest
-from sfumato._synopsis.kmeans import weighted_kmeans
+from sfumato._synopsis.kmeans import nearest, weighted_kmeans
 from sfumato.methods._auto.refine import Clusters, radii_of
 
 # Leaves are counted with what the shape of the tree leaves of its share.

@@ -15,7 +15,7 @@ from sfumato._synopsis.cells import (
     finer,
     whole,
 )
-from sfumato._synopsis.kmeans import SignedKMeans, best_swaps, signed_lloyd, totals
+from sfumato._synopsis.signed_kmeans import SignedKMeans, best_swaps, signed_lloyd, totals
 from sfumato._synopsis.starts import sphere_packings
 
 RNG = np.random.default_rng(0)

@@ -1,0 +1,192 @@
+"""k-means on noisy counts as they were released.
+
+Negative counts cancel the positive noise of other cells, so no weight is clipped or rounded (Su,
+Cao, Li, Bertino, Jin. Differentially private k-means clustering. CODASPY 2016, §4.2). Departs from
+the paper after the starts: the best of them are improved by swaps, and large cells are cut into
+even pieces. Only released numbers come here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato._base.types import Floats
+from sfumato._lattice.box import REACH
+from sfumato._synopsis.cells import BLOCK, Cells, WeightedCells, coarser, finer, whole
+from sfumato._synopsis.kmeans import HOPE, lift, sums_by_center, swap_losses
+from sfumato._synopsis.starts import sphere_packings
+
+_STEPS = 50
+_STILL = 1e-4
+
+# All starts take a few steps, the better ones go on, the best are improved by swaps.
+_EACH_START = 2
+_BETTER_STARTS = (5, 8)
+_BEST_STARTS = 2
+_PLACES = 128
+_VARIANTS = 3
+_VARIANT_STEPS = 6
+_IMPROVES = 1e-3
+_SWAPPED = 2**24
+
+# Points per centre: below _SCARCE starts get lost, below _PLENTY the size of the cells shows.
+_SCARCE = 12
+_PLENTY = 32
+
+# Points that starts are tried on, and those that the best of them are improved on in between.
+_FEW = 2**11
+_MANY = 2**15
+
+# Points × centres × steps on a level that starts close to its end.
+_POLISH = 3e7
+
+
+class Clusters(NamedTuple):
+    """Centres (k, d), the noisy weight of each (k,), and the cost on the synopsis.
+
+    The cost is Σ weight·min|x − c|² over the cells, in the cube [−1, 1]^d that the bounds span.
+    """
+
+    centers: Floats
+    sizes: Floats
+    cost: float
+
+
+class SignedKMeans:
+    """k-means on one synopsis, for as many k as are asked for; weights: (n_cells,)."""
+
+    def __init__(self, cells: Cells, weights: Floats, noise_std: float) -> None:
+        self._released = (cells, weights, noise_std)
+        self._whole = whole(cells, weights, noise_std)
+        self._sums: dict[int, WeightedCells] = {}
+
+    def solve(self, k: int, *, n_starts: int, rng: np.random.Generator) -> Clusters:
+        """Find k centres, in the cube, from sphere-packing starts; the lowest cost wins."""
+        levels = self._levels(k)
+        starts = sphere_packings(n_starts, k, self._whole.n_features, rng) / REACH
+        starts, costs = signed_lloyd(levels[0], starts, steps=_EACH_START)
+        number, steps = _BETTER_STARTS
+        ends, costs = signed_lloyd(levels[0], starts[costs.argsort()[:number]], steps=steps)
+        # Many starts end in the same place: of equal costs one is enough.
+        _, best = np.unique(costs.round(9), return_index=True)
+        swapped = [_improve(levels[0], ends[i], costs[i]) for i in best[:_BEST_STARTS]]
+        centers = min(swapped, key=lambda end: end[1])[0][None]
+        for cells in levels[1:] or levels:
+            steps = int(np.clip(_POLISH / (len(cells.weights) * k), 5, _STEPS))
+            centers, _ = signed_lloyd(cells, centers, steps=steps)
+        table = totals(levels[-1], centers)
+        cost = float(_costs(levels[-1], table, centers)[0])
+        return Clusters(centers[0], table[0, :, 0], cost)
+
+    def _levels(self, k: int) -> list[WeightedCells]:
+        """What to search on, then what to polish on: pieces of few cells, sums of many."""
+        n_cells = len(self._whole.weights)
+        if n_cells < _SCARCE * k:
+            return [finer(*self._released, _PLENTY * k), self._whole]
+        if n_cells < _PLENTY * k:
+            return [self._whole, finer(*self._released, 4 * _PLENTY * k)]
+        levels = [self._whole]
+        for limit in (_MANY, max(_FEW, _PLENTY * k)):
+            if 2 * limit < len(levels[0].weights):
+                if limit not in self._sums:
+                    self._sums[limit] = coarser(levels[0], limit)
+                levels.insert(0, self._sums[limit])
+        return levels
+
+
+def signed_lloyd(
+    cells: WeightedCells, starts: Floats, *, steps: int = _STEPS
+) -> tuple[Floats, Floats]:
+    """Take Lloyd steps from starts (s, k, d) until they hold still; returns them and their costs.
+
+    Signed weights can make a step worse: the best centres that a start has come by count.
+    """
+    centers, best = starts.copy(), starts.copy()
+    costs = np.full(len(starts), np.inf)
+    moving = np.arange(len(starts))
+    for _ in range(steps):
+        now = centers[moving]
+        table = totals(cells, now)
+        cost = _costs(cells, table, now)
+        better = cost < costs[moving]
+        costs[moving[better]] = cost[better]
+        best[moving[better]] = now[better]
+        moved = _means(cells, table, now)
+        centers[moving] = moved
+        moving = moving[np.abs(moved - now).max(axis=(1, 2)) > _STILL]
+        if not len(moving):
+            break
+    return best, costs
+
+
+def totals(cells: WeightedCells, centers: Floats) -> Floats:
+    """Weight, number of cells and Σ w·x nearest to each of centres (s, k, d): (s, k, 2 + d)."""
+    starts, k, n_features = centers.shape
+    flat = centers.reshape(-1, n_features)
+    # |x − c|² and |c|² − 2x·c order the centres alike.
+    slopes, offsets = -2 * flat.T, np.square(flat).sum(axis=1)
+    first = np.arange(starts) * k
+    out = np.zeros((2 + n_features, len(flat)))
+    for points, table in cells.blocks(max(1, BLOCK // len(flat))):
+        scores = points @ slopes
+        scores += offsets
+        labels = (scores.reshape(-1, starts, k).argmin(axis=2) + first).ravel()
+        out += sums_by_center(
+            labels, table if starts == 1 else np.repeat(table, starts, axis=1), len(flat)
+        )
+    return np.moveaxis(out.reshape(-1, starts, k), 0, 2)
+
+
+def _costs(cells: WeightedCells, table: Floats, centers: Floats) -> Floats:
+    """The cost (s,) of centres (s, k, d) with `totals` (s, k, 2 + d)."""
+    weights, sums = table[..., 0], table[..., 2:]
+    saved = 2 * (sums * centers).sum(axis=2) - weights * np.square(centers).sum(axis=2)
+    costs: Floats = cells.squares - saved.sum(axis=1)
+    return costs
+
+
+def _means(cells: WeightedCells, table: Floats, centers: Floats) -> Floats:
+    """Σ w·x / Σ w where Σ w stands out from noise, else the old centre; shapes as in `totals`."""
+    weights, n_cells = table[..., 0], table[..., 1]
+    clear = weights > np.maximum(cells.noise_std * np.sqrt(n_cells), 1e-9)
+    means = table[..., 2:] / np.where(clear, weights, 1.0)[..., None]
+    return np.where(clear[..., None], np.clip(means, -1, 1), centers)
+
+
+def _improve(cells: WeightedCells, centers: Floats, cost: float) -> tuple[Floats, float]:
+    """Swap one of centres (k, d) and take Lloyd steps, as long as that lowers the cost."""
+    if len(centers) == 1 or len(centers) * len(cells.weights) > _SWAPPED:
+        return centers, cost
+    for _ in range(len(centers) + 10):
+        variants = best_swaps(cells, centers)
+        if not len(variants):
+            break
+        ends, costs = signed_lloyd(cells, variants, steps=_VARIANT_STEPS)
+        if costs.min() >= cost - _IMPROVES * abs(cost):
+            break
+        centers, cost = ends[costs.argmin()], float(costs.min())
+    return centers, cost
+
+
+def best_swaps(cells: WeightedCells, centers: Floats) -> Floats:
+    """The few most promising sets (s, k, d) that differ from `centers` in one centre, if any.
+
+    New places are points with much cost. What a swap saves is computed before the other centres
+    move, so that one which costs a little more can still be worth it.
+    """
+    points, weights = cells.points[:], cells.weights
+    lifted = lift(points)
+    own, first = lifted.nearest(centers)
+    places = (weights * first).argsort()[-_PLACES:]
+    gaps = lifted.to(points[places])
+    second = lifted.second(centers, own)
+    lost = swap_losses(weights, own, first, second, gaps, len(centers))
+    saved = ((first - np.minimum(first, gaps)) @ weights)[:, None] - lost
+    away = saved.argmax(axis=1)
+    best = saved.max(axis=1).argsort()[-_VARIANTS:]
+    best = best[saved[best, away[best]] > -HOPE * abs(weights @ first)]
+    variants = np.repeat(centers[None], len(best), axis=0)
+    variants[np.arange(len(best)), away[best]] = points[places[best]]
+    return variants
