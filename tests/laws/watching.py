@@ -81,7 +81,9 @@ class Watcher:
     def _exchanged(self, run):
         with self.monkeypatch.context() as patch:
             for module in OPENED_IN:
-                patch.setattr(f"{module}.HistogramCurator", run.watched(RecordingHistograms))
+                patch.setattr(
+                    f"{module}.HistogramCurator", run.watched(RecordingHistograms), raising=False
+                )
                 patch.setattr(f"{module}.Curator", run.watched(RecordingCurator), raising=False)
             yield
 

@@ -22,7 +22,7 @@ from sfumato.engines._frames import ADVICE, LIBRARIES, OpenedFrame, opened
 from sfumato.engines._groups import codes_of, few_of_each, labels_of
 from sfumato.engines._progress import Pass
 from sfumato.engines._rows import Blocks, Frame, Kernel, RowEncoder, split_rows
-from sfumato.engines._threads import allowed_threads, one_blas_thread, share
+from sfumato.engines._threads import allowed_threads, share
 
 # Cells that a thread takes at a time: enough to hide the cost of taking them, few enough that
 # threads end at about the same time.
@@ -76,8 +76,7 @@ class ArrayRows:
             return state
 
         threads = min(self._threads, max(1, _STATE_BYTES // kernel.empty().nbytes))
-        with one_blas_thread():
-            states = share(work, spans, threads)
+        states = share(work, spans, threads)
         for state in states[1:]:
             states[0] += state
         return states[0]

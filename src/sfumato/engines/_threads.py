@@ -36,11 +36,15 @@ def allowed_threads() -> int:
 def share(
     work: Callable[[Iterator[_Piece]], _Result], pieces: deque[_Piece], threads: int
 ) -> list[_Result]:
-    """Divide pieces among threads, each piece once; returns one result per thread."""
+    """Divide pieces among threads, each piece once; returns one result per thread.
+
+    BLAS has one thread meanwhile.
+    """
     others = min(threads, len(pieces)) - 1
     if others < 1:
-        return [work(_taken(pieces))]
-    with ThreadPoolExecutor(others) as pool:
+        with _LIMIT:
+            return [work(_taken(pieces))]
+    with _LIMIT, ThreadPoolExecutor(others) as pool:
         futures = [pool.submit(work, _taken(pieces)) for _ in range(others)]
         try:
             own = work(_taken(pieces))

@@ -78,20 +78,20 @@ class Branches:
         kernels.branch_counts(rows, self.nodes, self.cuts, state)
 
 
-def cut_widest(lower: Corners, upper: Corners) -> tuple[Ints, Corners]:
-    """Choose the widest side of each box, the first of equals, and its middle, rounded down."""
+def halve(lower: Corners, upper: Corners) -> tuple[Ints, Corners, Corners, Corners]:
+    """Cut boxes, (n, d) corners, in two on their widest side, the first of equals, in the middle.
+
+    Returns axes (n,), cuts (n,), rounded down, and the corners of the halves, (2n, d): the points
+    up to the cut, then the points above it.
+    """
     axis = np.asarray((upper - lower).argmax(axis=1))
     side = np.arange(len(axis)), axis
-    return axis, (lower[side] + upper[side]) >> 1
-
-
-def halves_of(lower: Corners, upper: Corners, axis: Ints, cut: Corners) -> tuple[Corners, Corners]:
-    """Cut each box in two: the points up to the cut, then the points above it."""
+    cut = (lower[side] + upper[side]) >> 1
     lower, upper = np.repeat(lower, 2, axis=0), np.repeat(upper, 2, axis=0)
     places = 2 * np.arange(len(axis))
     upper[places, axis] = cut
     lower[places + 1, axis] = cut + 1
-    return lower, upper
+    return axis, cut, lower, upper
 
 
 def cuts_below(lower: Corners, upper: Corners, levels: int) -> Table:
@@ -99,8 +99,7 @@ def cuts_below(lower: Corners, upper: Corners, levels: int) -> Table:
     n = len(lower)
     cuts = np.empty((n, 2**levels - 1, 2), dtype=np.int32)
     for level in range(levels):
-        axis, cut = cut_widest(lower, upper)
+        axis, cut, lower, upper = halve(lower, upper)
         here = slice(2**level - 1, 2 ** (level + 1) - 1)
         cuts[:, here, 0], cuts[:, here, 1] = axis.reshape(n, -1), cut.reshape(n, -1)
-        lower, upper = halves_of(lower, upper, axis, cut)
     return cuts

@@ -24,9 +24,8 @@ from sfumato._core.queries.privtree import (
     Branches,
     Corners,
     Domain,
-    cut_widest,
     cuts_below,
-    halves_of,
+    halve,
 )
 from sfumato._core.releases.counts import Measurement, in_rows
 from sfumato._core.sampling.additive import check_scale, laplace_slack
@@ -190,8 +189,7 @@ class Growth:
 
     def _descend(self, which: Bits) -> None:
         parents, first = self._open[which], len(self._nodes)
-        axis, cut = cut_widest(self._lower[which], self._upper[which])
-        self._lower, self._upper = halves_of(self._lower[which], self._upper[which], axis, cut)
+        axis, cut, self._lower, self._upper = halve(self._lower[which], self._upper[which])
         self._open = first + np.arange(2 * len(parents))
         self._nodes[parents] = np.column_stack((axis, cut, self._open[::2]))
         children = np.zeros((len(self._open), 3), dtype=np.int32)
