@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import validate_data
 
 from sfumato._accounting.budget import Account, Ledger
@@ -25,6 +25,12 @@ from sfumato.methods._base import check_centers
 
 PRIVATE = "private"
 """What users write in place of bounds that are to be estimated."""
+
+
+_HIDDEN = {
+    "labels_": "the cluster of every training row",
+    "inertia_": "the exact cost of the training rows",
+}
 
 
 class PrivateKMeans(ReleasedModel):
@@ -176,6 +182,20 @@ class PrivateKMeans(ReleasedModel):
         """Fit, then transform the caller's own rows: for their owner, not a release."""
         check_own_rows(X)
         return self.fit(X, groups=groups).transform(X)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in _HIDDEN:
+            raise AttributeError(
+                f"{type(self).__name__} has no {name}: {_HIDDEN[name]} would betray rows. "
+                "For rows of your own use predict(X), or the owner's tools in sfumato.nonprivate"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.input_tags.allow_nan = True
+        return tags
 
     def _open(self, X: Any, groups: Any, ledger: Ledger) -> Curator | UnboundedRows:  # noqa: ANN401
         """Open rows, (n, d); all that can be refused is refused here."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from sklearn.base import (
@@ -14,7 +14,6 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sfumato._base.types import Floats, Ints
@@ -38,12 +37,6 @@ def check_own_rows(X: Any) -> None:  # noqa: ANN401
     """Refuse to label rows that the caller has not brought."""
     if isinstance(X, Curator) or is_elsewhere(X):
         raise TypeError("labels and distances are for rows that the caller brings: pass an array")
-
-
-_HIDDEN = {
-    "labels_": "the cluster of every training row",
-    "inertia_": "the exact cost of the training rows",
-}
 
 
 class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -72,20 +65,6 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """Write what was released, and the receipt, as JSON."""
         check_is_fitted(self)
         save(self, path)
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name in _HIDDEN:
-            raise AttributeError(
-                f"{type(self).__name__} has no {name}: {_HIDDEN[name]} would betray rows. "
-                "For rows of your own use predict(X), or the owner's tools in sfumato.nonprivate"
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True
-        tags.input_tags.allow_nan = True
-        return tags
 
     @property
     def _n_features_out(self) -> int:

@@ -13,9 +13,9 @@ def block(language):
 
 
 def shape(text):
-    """The text without its numbers and without the padding of its table."""
+    """The words of the text, without numbers; where a cell of a table is wrapped does not matter."""
     text = re.sub(r"-?\d[\d.e+-]*", "#", text)
-    return re.sub(r"[━─┳┻╇┼┴┏┡├└┓┩┤┘\s#.\[\]]+", " ", text).strip()
+    return sorted(re.sub(r"[━─┳┻╇┼┴┏┡├└┓┩┤┘│┃\s#.\[\]]+", " ", text).split())
 
 
 def test_the_example_prints_what_the_readme_shows():

@@ -12,14 +12,14 @@ from typing import Any
 _KINDS = ("pure", "gdp", "approximate")
 _UNITS = {"pure": "ε", "gdp": "μ²", "approximate": "ε"}
 _MECHANISMS = {
-    "laplace": "discrete Laplace",
-    "gaussian": "rounded Gaussian",
-    "cube": "K-norm, joint",
+    "laplace": "Laplace",
+    "gaussian": "Gaussian",
+    "cube": "K-norm",
     "ball": "K-norm",
-    "cylinder": "K-norm, joint",
-    "exponential": "exponential mechanism",
+    "cylinder": "K-norm",
+    "exponential": "exponential",
     "permute_and_flip": "permute-and-flip",
-    "cover": "exponential mechanism",
+    "cover": "exponential",
     "privtree": "PrivTree",
     "above_threshold": "AboveThreshold",
 }

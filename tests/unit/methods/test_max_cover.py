@@ -129,7 +129,7 @@ def test_the_estimator_takes_it_and_saves_it(tmp_path):
     ).fit(clumps()[0])
     assert model.cluster_centers_.shape == (3, 20)
     assert (model.receipt_.epsilon, model.receipt_.delta) == (1.0, 1e-6)
-    assert "cover" in str(model.receipt_)
+    assert "exponential" in str(model.receipt_)
     model.save(tmp_path / "model.json")
     assert sfumato.load(tmp_path / "model.json").method == model.method
 

@@ -343,7 +343,7 @@ class Unread:
     ],
 )
 def test_what_can_be_refused_is_refused_before_the_bounds_are_released(settings, monkeypatch):
-    monkeypatch.setattr("sfumato._private_kmeans.rows_of", lambda *_, **__: Unread())
+    monkeypatch.setattr("sfumato._private_bounds.estimate.rows_of", lambda *_, **__: Unread())
     fitted = model().set_params(**settings)
     with pytest.raises((ValueError, TypeError)):
         fitted.fit(X)
