@@ -4,9 +4,11 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from bench import trusted
+from sfumato import PrivateKMeans
 
 LISTED = [name for chapter in trusted.CHAPTERS for name in trusted.files_of(chapter)]
 
@@ -86,6 +88,26 @@ def test_what_a_plain_fit_calls_is_on_the_default_path():
     shown = subprocess.run(run, capture_output=True, text=True, check=True).stdout
     path = {name for name in trusted.default_path() if not trusted.is_marker(name)}
     assert set(shown.split()) & set(LISTED) == path
+
+
+def test_receipts_name_chapters_of_the_page(tmp_path):
+    rows = np.random.default_rng(0).uniform(size=(500, 2))
+    np.save(tmp_path / "rows.npy", rows)
+    titles = {title for title, _ in trusted.CHAPTERS.values()}
+    usual = {"Accounting", "Sampling", "Mechanisms and the curator", "Kernels", "Rows in memory"}
+    for source, settings, more in (
+        (rows, {}, {"Core queries"}),
+        (rows, {"bounds": "private"}, {"Core queries", "Private bounds"}),
+        (rows, {"method": "gkm"}, {"The papers' queries"}),
+        (tmp_path / "rows.npy", {"method": "dplloyd"}, {"Core queries", "Files and engines"}),
+    ):
+        model = PrivateKMeans(2, **{"bounds": (0, 1), "random_state": 0, **settings}).fit(source)
+        assert set(model.receipt_.chapters) - {"Core queries"} == (usual | {"Estimator"} | more) - {
+            "Core queries"
+        }
+        assert set(model.receipt_.chapters) <= titles
+        assert more <= set(model.receipt_.chapters)
+        assert all(chapter in str(model.receipt_).replace("\n", " ") for chapter in more)
 
 
 @pytest.mark.parametrize(

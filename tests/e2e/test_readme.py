@@ -13,7 +13,7 @@ def block(language):
 
 
 def shape(text):
-    """The words of the text, without numbers; where a cell of a table is wrapped does not matter."""
+    """The words of a text without its numbers, wherever cells of its table are wrapped."""
     text = re.sub(r"-?\d[\d.e+-]*", "#", text)
     return sorted(re.sub(r"[━─┳┻╇┼┴┏┡├└┓┩┤┘│┃\s#.\[\]]+", " ", text).split())
 

@@ -17,16 +17,16 @@ class Answer:
 
 @dataclass(frozen=True)
 class CellTotals:
-    """Noisy coordinate sums of every cell and, where they were bought, its noisy count."""
+    """Noisy coordinate sums of every cell and, where they were asked for, its noisy count."""
 
     sums: Answer
     counts: Answer | None
 
     @property
     def sizes(self) -> Answer:
-        """The counts, where they must have been bought."""
+        """The counts, where they must have been asked for."""
         if self.counts is None:
-            raise ValueError("the counts of these cells were not bought")
+            raise ValueError("the counts of these cells were not asked for")
         return self.counts
 
 

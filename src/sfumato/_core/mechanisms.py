@@ -301,4 +301,4 @@ def independent(share: Share, sensitivity: Sensitivity) -> Laplace | Gaussian:
         return Laplace.fitting(share, sensitivity)
     if share.kind == "gdp":
         return Gaussian.fitting(share, sensitivity)
-    raise TypeError(f"counts and sums are bought with a pure or a gdp share, got {share.kind!r}")
+    raise TypeError(f"counts and sums take a pure or a gdp share, got {share.kind!r}")

@@ -270,7 +270,7 @@ def selection_loss(law: Any, released: int, one: Ints, other: Ints) -> Fraction:
 def flip_chance(scores: Ints, chosen: int, scale: Fraction) -> float:
     """Logarithm of the chance that permute-and-flip takes one candidate, of up to 10,000.
 
-    A candidate is taken if its coin comes up and it is drawn among all that came up, which is
+    A candidate is taken if its Bernoulli number is 1 and it is drawn among all such, which is
     ∫ Π(1 − c_j + c_j·t) dt from 0 to 1 over the chances c_j of the others: their product is a
     polynomial in t, whose terms are all positive, so that nothing cancels.
     """

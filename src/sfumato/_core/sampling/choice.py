@@ -67,9 +67,9 @@ def permute_and_flip(
     A gap is the distance to the best score. The 2 falls away for monotone scores.
 
     Guarantee: epsilon-DP if a neighbour moves no score by more than `sensitivity` (McKenna and
-    Sheldon 2020), with an expected gap never above that of the exponential mechanism. The coins
-    don't depend on the order of the visits, so all are flipped first and one of those that came up
-    is drawn uniformly: the same distribution. Coins and draw are exact; slack: `selection_slack`.
+    Sheldon 2020), with an expected gap never above that of the exponential mechanism. The
+    chances don't depend on the order of the visits, so all are drawn first and one of those taken
+    is drawn uniformly: the same distribution. All draws are exact; slack: `selection_slack`.
     """
     rate, gaps = selection_rate(epsilon, sensitivity, monotone), _gaps(scores)
     stream = noise.stream()
@@ -152,7 +152,7 @@ def _exact_choice(gaps: Gaps, rate: Fraction, raws: list[int], bits: int) -> int
 def flip(
     stream: Stream, gaps: Gaps, rate: Fraction, *, band: float = FLIP_BAND
 ) -> NDArray[np.bool_]:
-    """Flip a coin for each gap that comes up with probability exp(-rate * gap), exactly."""
+    """Draw a Bernoulli number for each gap, 1 with probability exp(-rate * gap), exactly."""
     first, uniforms = stream.uniforms(gaps.size)
     chances = _weights(gaps, rate)
     best = np.asarray(gaps == 0, np.bool_)
@@ -193,7 +193,7 @@ def log_probabilities(
 
 
 def _mean_share(chances: Floats) -> float:
-    """Return E[1 / (1 + number of coins that come up)]."""
+    """Return E[1 / (1 + number of Bernoulli numbers that are 1)]."""
     counts = np.ones(1)
     for chance in chances:
         counts = np.convolve(counts, [1.0 - chance, chance])
