@@ -105,7 +105,7 @@ def test_predict_matches_columns_by_name(people, here):
 )
 def test_predict_refuses_and_writes_nothing(people, here, words, said):
     fit("people.csv", *BOUNDS)
-    (here / "torn.json").write_text('{"format": 1}')
+    (here / "torn.json").write_text('{"format": 2}')
     (here / "wide.csv").write_text("1,2,3\n")
     before = files(here)
     assert_refused(run("predict", *words), said)

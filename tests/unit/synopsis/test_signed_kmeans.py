@@ -113,7 +113,7 @@ def test_totals_do_not_depend_on_blocks(n_features, monkeypatch):
     centers = RNG.uniform(-1, 1, (3, 4, n_features))
     mass = mass_of(points, weights)
     once = totals(mass, centers)
-    monkeypatch.setattr("sfumato._synopsis.kmeans.BLOCK", 100)
+    monkeypatch.setattr("sfumato._synopsis.signed_kmeans.BLOCK", 100)
     np.testing.assert_allclose(totals(mass, centers), once, atol=1e-9)
     own = ((points[:, None] - centers[1][None]) ** 2).sum(axis=2).argmin(axis=1)
     for j in range(4):
