@@ -18,15 +18,6 @@ AT_EDGES = f"{LINES}::test_lines_at_the_edges_take_more_bits"
 OPEN = f"{CHOICES}::test_no_choice_is_made_as_long_as_a_bit_could_change_it"
 AT_ONCE = f"{CHOICES}::test_choices_are_made_as_soon_as_no_bit_can_change_them"
 
-# The same lines stand in the draw of a choice and in that of a class: these tell them apart.
-_LOWER = """
-    i = bisect_right(sums, raws[0] * sums[-1] >> bits)
-    if i > 0 and raws[0] * (sums[-1] - error) < (sums[i - 1] + error) << bits:
-        return None
-    """
-CHOICE_OPEN = "error, last = 2 * len(sums), len(sums) - 1" + _LOWER
-CLASS_OPEN = "error, last = 6 * size, len(sums) - 1" + _LOWER
-
 _ESTIMATOR = {
     "the exact number of rows, where none is declared": Mutant(
         "_private_kmeans.py",
@@ -283,26 +274,26 @@ _CHOICES = {
     ),
     "choices are settled whatever later bits say": Mutant(
         "_core/sampling/choice.py",
-        CHOICE_OPEN + "if i < last and (raws[0] + 1)",
-        CHOICE_OPEN + "if i < last and raws[0]",
+        "if i < len(sums) - 1 and (raw + 1)",
+        "if i < len(sums) - 1 and raw",
         f"{CHOICES}::test_choices_that_320_bits_leave_open",
     ),
     "classes are settled whatever later bits say": Mutant(
         "_core/sampling/choice.py",
-        CLASS_OPEN + "if i < last and (raws[0] + 1)",
-        CLASS_OPEN + "if i < last and raws[0]",
+        "if i < len(sums) - 1 and (raw + 1)",
+        "if i < len(sums) - 1 and raw",
         f"{CHOICES}::test_classes_that_320_bits_leave_open",
     ),
     "exact weights of a choice are taken for right to the last bit": Mutant(
         "_core/sampling/choice.py",
-        "error, last = 2 * len(sums), len(sums) - 1",
-        "error, last = 0, len(sums) - 1",
+        "_place(sums, 2 * len(sums), raws[0], bits)",
+        "_place(sums, 0, raws[0], bits)",
         OPEN,
     ),
     "exact weights of classes are taken for right to the last bit": Mutant(
         "_core/sampling/choice.py",
-        "error, last = 6 * size,",
-        "error, last = 0,",
+        "_place(sums, 6 * size, raws[0], bits)",
+        "_place(sums, 0, raws[0], bits)",
         OPEN,
     ),
     "no bits to spare for a choice": Mutant(

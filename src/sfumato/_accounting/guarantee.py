@@ -116,7 +116,9 @@ def rho_of_accounts(accounts: Sequence[Account]) -> float | None:
 
 
 def finite_precision_delta(epsilon: float, distance: float) -> float:
-    """δ that samplers within this statistical distance of their laws add: (1 + e^ε)·distance.
+    """δ that samplers within this distance of their distributions add: (1 + e^ε)·distance.
+
+    The distance is statistical (total variation).
 
     Rounded up; 1, which promises nothing, is the most. See docs/proofs/stream.md.
     """

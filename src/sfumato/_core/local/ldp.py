@@ -385,13 +385,13 @@ def _best_gamma(epsilon: Fraction) -> Fraction:
 
 
 def pieces_slack(cells: int) -> float:
-    """Bound the distance of local reports of so many cells from their law."""
+    """Bound the distance of local reports of so many cells from their distribution."""
     # A cell takes at most seven uniform numbers: half a block each in order and, where it is
     # settled, three more. A cell of Duchi's takes one, and few bits for signs.
     return 7.0 * cells * UNSETTLED + counter_mode_slack(25.0 * cells)
 
 
 def staircase_slack(size: int) -> float:
-    """Bound the distance of `size` draws of staircase noise from their law."""
+    """Bound the distance of `size` draws of staircase noise from their distribution."""
     # Two geometric numbers, a Bernoulli number whose chance is rounded to 2^-256, a uniform number.
     return 2.0 * size * (GEOMETRIC_SLACK + 2.0**-256) + counter_mode_slack(24.0 * size)

@@ -30,18 +30,10 @@ Cells = Nearest | Grid | Cubes | NearestInProjection
 CELLS = (Nearest, Grid, Cubes, NearestInProjection)
 
 
-@dataclass(frozen=True)
-class Counts:
-    """How many rows lie in each cell.
-
-    Sensitivity: a row lies in one cell, or in none of some `Cubes`, and moves its count by 1;
-    L1 = L2 = 1.
-    """
+class _OfCells:
+    """What queries about cells share."""
 
     cells: Cells
-
-    def __str__(self) -> str:
-        return f"counts of {self.cells}"
 
     @property
     def parts(self) -> Parts:
@@ -52,6 +44,20 @@ class Counts:
     def n_features(self) -> int:
         """Number of columns."""
         return self.cells.n_features
+
+
+@dataclass(frozen=True)
+class Counts(_OfCells):
+    """How many rows lie in each cell.
+
+    Sensitivity: a row lies in one cell, or in none of some `Cubes`, and moves its count by 1;
+    L1 = L2 = 1.
+    """
+
+    cells: Cells
+
+    def __str__(self) -> str:
+        return f"counts of {self.cells}"
 
     @property
     def n_numbers(self) -> int:
@@ -72,7 +78,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Totals:
+class Totals(_OfCells):
     """The count (column 0) and the coordinate sums (columns 1…d) of each cell, from one pass.
 
     With a `radius` R, the same for all cells or one for each, a row enters as u, its difference to
@@ -121,16 +127,6 @@ class Totals:
         if isinstance(self.radius, int):
             return (self.radius,) * self.cells.n_cells
         return tuple(self.radius)
-
-    @property
-    def parts(self) -> Parts:
-        """Its cells."""
-        return ((self.cells, CELLS),)
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self.cells.n_features
 
     @property
     def n_numbers(self) -> int:

@@ -22,7 +22,7 @@ class Selection:
     """One draw by integer scores that a neighbour moves by at most `most`.
 
     Guarantee: ε-DP for the ε of its share, by the exponential mechanism or by permute-and-flip,
-    which is never worse; monotone scores need half the noise of others, under either law.
+    which is never worse; monotone scores need half the noise of others, under either mechanism.
     """
 
     query: str

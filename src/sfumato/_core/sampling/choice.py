@@ -140,11 +140,15 @@ def _exact_choice(gaps: Gaps, rate: Fraction, raws: list[int], bits: int) -> int
     precision = bits + _SPARE_BITS
     weight = {gap: exp_fixed(rate * gap, precision) for gap in set(gaps.tolist())}
     sums = list(accumulate(weight[gap] for gap in gaps.tolist()))
-    error, last = 2 * len(sums), len(sums) - 1
-    i = bisect_right(sums, raws[0] * sums[-1] >> bits)
-    if i > 0 and raws[0] * (sums[-1] - error) < (sums[i - 1] + error) << bits:
+    return _place(sums, 2 * len(sums), raws[0], bits)
+
+
+def _place(sums: list[int], error: int, raw: int, bits: int) -> int | None:
+    """Find the sum that a uniform number of so many bits lies below, of sums off by `error`."""
+    i = bisect_right(sums, raw * sums[-1] >> bits)
+    if i > 0 and raw * (sums[-1] - error) < (sums[i - 1] + error) << bits:
         return None
-    if i < last and (raws[0] + 1) * (sums[-1] + error) > (sums[i] - error) << bits:
+    if i < len(sums) - 1 and (raw + 1) * (sums[-1] + error) > (sums[i] - error) << bits:
         return None
     return i
 
@@ -252,13 +256,7 @@ def _exact_class(
     ]
     sums = list(accumulate([size * floor, *parts]))
     # An exponential is off by less than 2, and no more candidates have a score than there are.
-    error, last = 6 * size, len(sums) - 1
-    i = bisect_right(sums, raws[0] * sums[-1] >> bits)
-    if i > 0 and raws[0] * (sums[-1] - error) < (sums[i - 1] + error) << bits:
-        return None
-    if i < last and (raws[0] + 1) * (sums[-1] + error) > (sums[i] - error) << bits:
-        return None
-    return i
+    return _place(sums, 6 * size, raws[0], bits)
 
 
 def selection_slack(candidates: int) -> float:

@@ -110,7 +110,7 @@ def tally_near(
     members: Ints,
     starts: Ints,
     origins: Ints,
-    which: Ints,
+    blocks: Ints,
     net: Ints,
     many: Ints,
     sign: int,
@@ -120,7 +120,7 @@ def tally_near(
     squares, odometer = np.empty((d, width), np.int64), np.empty((4, d + 1), np.int64)
     cells, all_lines = np.zeros(width**d, np.int64), width ** (d - 1)
     lines, seen = np.zeros(all_lines + 1, np.int64), np.zeros(all_lines, np.bool_)
-    for block in which:
+    for block in blocks:
         for m in range(starts[block], starts[block + 1]):
             who = members[m]
             if active[who]:
