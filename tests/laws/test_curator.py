@@ -257,7 +257,7 @@ def test_joint_noise_answers_counts_and_sums_of_the_same_pass():
     np.testing.assert_array_equal(joint.sums.values, apart.sums.values)
     assert joint.sizes.noise_std == pytest.approx(joint.sums.noise_std / REACH)
     assert apart.sizes.values.sum() == len(ROWS)
-    with pytest.raises(ValueError, match="not bought"):
+    with pytest.raises(ValueError, match="not asked for"):
         _ = curator_sums_only(curator).sizes
 
 
