@@ -102,7 +102,7 @@ MUTANTS = {
         f"{METHOD}/partition.py",
         "np.minimum(1.0, REACH / np.maximum(lengths, 1.0))",
         "np.minimum(1.0, 2 * REACH / np.maximum(lengths, 1.0))",
-        f"{UNIT}::test_selections_know_the_diameter_of_the_ball_and_of_the_cube",
+        f"{UNIT}::test_candidates_outside_the_ball_come_to_its_surface",
     ),
     "the noisy number of rows costs nothing": Mutant(
         f"{METHOD}/__init__.py",

@@ -88,8 +88,8 @@ _ESTIMATOR = {
     ),
     "twice the ε that was asked for": Mutant(
         "_private_kmeans.py",
-        "Ledger(epsilon, delta))",
-        "Ledger(2 * epsilon, delta))",
+        "epsilon, delta = check_epsilon(self.epsilon),",
+        "epsilon, delta = 2 * check_epsilon(self.epsilon),",
         NEIGHBOUR,
     ),
     "a saved model tells when rows were missing": Mutant(

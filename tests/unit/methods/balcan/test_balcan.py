@@ -101,6 +101,14 @@ def test_lengths_are_kept_on_average():
     assert np.mean(squares) == pytest.approx(REACH**2, rel=0.15)
 
 
+def test_candidates_outside_the_ball_come_to_its_surface():
+    far = np.array([[REACH, REACH], [-3.0 * REACH, 0.0], [0.0, 0.0], [100.0, -7.0]])
+    inside = into_ball(far)
+    assert (np.square(inside).sum(axis=1) <= REACH**2).all()
+    assert np.linalg.norm(inside[:2], axis=1) == pytest.approx(REACH, abs=2)
+    np.testing.assert_array_equal(inside[2:], far[2:])
+
+
 @pytest.mark.parametrize("law", ["exponential", "permute_and_flip"])
 def test_selections_know_the_diameter_of_the_ball_and_of_the_cube(law):
     """(d) Swaps: the squared diameter of the ball. Among runs: that of the whole cube, 4d."""
