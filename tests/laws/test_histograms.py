@@ -294,7 +294,7 @@ def test_foreign_and_unfitting_binnings_are_refused_before_the_charge(binning, e
     share = curator.reserve("test", Caps(pure=F(1))).rest("pure")
     with pytest.raises(error):
         curator.histogram(binning, share=share)
-    elsewhere = Ledger(F(2)).open("test", Caps(pure=F(1))).rest("pure")
+    elsewhere = Ledger(F(2)).reserve("test", Caps(pure=F(1))).rest("pure")
     with pytest.raises(ValueError, match="another dataset"):
         curator.histogram(LogBins(2), share=elsewhere)
     assert rows.read == []

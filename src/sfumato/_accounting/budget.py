@@ -125,7 +125,7 @@ class Overspent(RuntimeError):  # noqa: N818  (the name users catch)
 
 
 class Account:
-    """The budget of one fit, as granted by `Ledger.open`; the ledger alone charges it."""
+    """The budget of one fit, as granted by `Ledger.reserve`; the ledger alone charges it."""
 
     # Without slots, a method of one account could be replaced by assignment.
     __slots__ = ("_caps", "_entries", "_ledger", "_purpose")
@@ -138,7 +138,7 @@ class Account:
     def __init__(self, *_: object) -> None:
         raise TypeError(
             "an account cannot be made by hand: curator.reserve(purpose, caps) grants one, or "
-            "ledger.open(purpose, caps)"
+            "ledger.reserve(purpose, caps)"
         )
 
     def __reduce__(self) -> NoReturn:
@@ -201,6 +201,11 @@ class Ledger:
         )
 
     @property
+    def unit(self) -> str | None:
+        """What is protected as a whole, in words, if that is declared."""
+        return None
+
+    @property
     def total(self) -> tuple[Fraction, Fraction]:
         """(ε, δ) of all accounts that it will ever grant."""
         return self._total
@@ -223,19 +228,28 @@ class Ledger:
         epsilon, delta = self.spent
         return self.total[0] - epsilon, self.total[1] - delta
 
-    def open(self, purpose: str, caps: Caps) -> Account:
-        """Grant an account with these caps, or raise `Overspent`."""
+    def reserve(
+        self, purpose: str, caps: Caps, *, request: str | None = None, settings: str = ""
+    ) -> Account:
+        """Grant an account with these caps, or raise `Overspent`.
+
+        `request` names the fit, and `settings` says what is asked for: a durable ledger keeps them.
+        """
         if type(caps) is not Caps:
             raise TypeError(f"an account is opened with Caps, got {type(caps).__name__}")
         with self._lock:
             asked, used = (caps.epsilon, caps.delta), self.spent
             if any(u + a > t for u, a, t in zip(used, asked, self.total, strict=True)):
                 raise _overspent(purpose, "(ε, δ)", self.total, used, asked)
-            account, entries = object.__new__(Account), list[Entry]()
-            account._ledger, account._purpose, account._caps = self, purpose, caps
-            account._entries = entries
-            self._accounts[account] = entries
-            return account
+            return self._granted(purpose, caps)
+
+    def _granted(self, purpose: str, caps: Caps) -> Account:
+        """A new account that this ledger will charge."""
+        account, entries = object.__new__(Account), list[Entry]()
+        account._ledger, account._purpose, account._caps = self, purpose, caps
+        account._entries = entries
+        self._accounts[account] = entries
+        return account
 
     def cancel(self, account: Account) -> None:
         """Close an account that was never charged, and take it back: no row was read for it."""

@@ -124,7 +124,7 @@ class Curator:
 
     def reserve(self, purpose: str, caps: Caps) -> Account:
         """Set a part of the budget aside for one fit; raises `Overspent` if too little is left."""
-        return self.ledger.open(purpose, caps)
+        return self.ledger.reserve(purpose, caps)
 
     def view(self, projection: Projection) -> Self:
         """Open the same rows as seen through a public linear map, which is free.

@@ -47,12 +47,17 @@ class PrivateData:
     def __init__(self, rows: Rows, box: Box, ledger: Ledger, noise: Noise) -> None:
         if ledger.durable and noise.replayable:
             raise ValueError("a durable ledger needs secret noise: replayable noise is for tests")
+        self.neighbours = neighbours_of(rows.max_rows_per_group)
+        if ledger.unit not in (None, self.neighbours):
+            raise ValueError(
+                f"the ledger protects {ledger.unit}, but these rows are opened to protect "
+                f"{self.neighbours}: both must be the same, or their costs do not add up"
+            )
         self.__rows = rows
         self.__noise = noise
         self.ledger = ledger
         self.box = box
         self.rows_per_neighbour = rows.max_rows_per_group or 1
-        self.neighbours = neighbours_of(rows.max_rows_per_group)
         self.in_ball = False
         self.source = MEMORY if getattr(rows, "in_memory", False) else FILES
 

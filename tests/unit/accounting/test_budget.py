@@ -55,15 +55,15 @@ def test_caps_add_up_and_are_checked():
 def test_a_ledger_grants_to_the_last_crumb_and_not_beyond():
     ledger = Ledger(F(3, 10))
     for _ in range(3):
-        ledger.open("fit", Caps(pure=F(1, 10)))
+        ledger.reserve("fit", Caps(pure=F(1, 10)))
     with pytest.raises(Overspent, match=r"total \(0.3, 0\), spent \(0.3, 0\), asked \(1e-09, 0\)"):
-        ledger.open("fit", Caps(pure=F(1, 10**9)))
+        ledger.reserve("fit", Caps(pure=F(1, 10**9)))
     assert ledger.left == (0, 0)
 
 
 def test_overspent_names_total_spent_asked_and_affordable():
     ledger = Ledger(F(1), F(1, 10**6))
-    account = ledger.open("fit", Caps(pure=F(1)))
+    account = ledger.reserve("fit", Caps(pure=F(1)))
     charge(account, F(3, 4))
     with pytest.raises(Overspent) as error:
         charge(account, F(1, 2))
@@ -74,11 +74,13 @@ def test_overspent_names_total_spent_asked_and_affordable():
 def test_delta_is_checked_on_its_own():
     ledger = Ledger(F(10), F(1, 10**6))
     with pytest.raises(Overspent):
-        ledger.open("fit", Caps(gaussian=(F(1), F(2, 10**6))))
+        ledger.reserve("fit", Caps(gaussian=(F(1), F(2, 10**6))))
 
 
 def test_each_currency_has_its_own_cap():
-    account = Ledger(F(2), F(1, 10**6)).open("fit", Caps(pure=F(1), gaussian=(F(1), F(1, 10**6))))
+    account = Ledger(F(2), F(1, 10**6)).reserve(
+        "fit", Caps(pure=F(1), gaussian=(F(1), F(1, 10**6)))
+    )
     mu2 = account.rest("gdp")
     account.ledger.charge(account, [entry(account.rest("pure")), entry(mu2)])
     for kind in ("pure", "gdp", "approximate"):
@@ -89,7 +91,7 @@ def test_each_currency_has_its_own_cap():
 
 
 def test_charges_of_one_query_are_all_or_none():
-    account = Ledger(F(1)).open("fit", Caps(pure=F(1)))
+    account = Ledger(F(1)).reserve("fit", Caps(pure=F(1)))
     with pytest.raises(Overspent):
         charge(account, F(2, 3), F(2, 3))
     assert account.entries == ()
@@ -97,7 +99,7 @@ def test_charges_of_one_query_are_all_or_none():
 
 def test_only_an_account_without_a_charge_is_taken_back():
     ledger = Ledger(F(1))
-    unused, used = ledger.open("a", Caps(pure=F(1, 2))), ledger.open("b", Caps(pure=F(1, 2)))
+    unused, used = ledger.reserve("a", Caps(pure=F(1, 2))), ledger.reserve("b", Caps(pure=F(1, 2)))
     charge(used, F(1, 100))
     for account in (unused, used, unused):
         ledger.cancel(account)
@@ -107,13 +109,13 @@ def test_only_an_account_without_a_charge_is_taken_back():
 
 @pytest.mark.parametrize("amount", [F(0), F(-1)])
 def test_a_free_query_is_refused(amount):
-    account = Ledger(F(1)).open("fit", Caps(pure=F(1)))
+    account = Ledger(F(1)).reserve("fit", Caps(pure=F(1)))
     with pytest.raises(ValueError, match="above 0"):
         charge(account, amount)
 
 
 def test_a_release_is_noted_and_a_charge_without_one_stays():
-    account = Ledger(F(1)).open("fit", Caps(pure=F(1)))
+    account = Ledger(F(1)).reserve("fit", Caps(pure=F(1)))
     first = charge(account, F(1, 4))
     charge(account, F(1, 4))
     account.ledger.record(account, first)
@@ -128,7 +130,7 @@ def test_ledgers_without_a_budget_are_refused(epsilon, delta):
 
 
 def test_threads_cannot_overspend():
-    account = Ledger(F(1)).open("fit", Caps(pure=F(1)))
+    account = Ledger(F(1)).reserve("fit", Caps(pure=F(1)))
     start, granted = Barrier(16), []
 
     def ask():
@@ -161,7 +163,7 @@ class LedgerLife(RuleBasedStateMachine):
     def open(self, pure, gaussian):
         caps = Caps(pure=pure, gaussian=(F(1, 10), F(1, 10**6)) if gaussian else (F(0), F(0)))
         try:
-            self.ledger.open("fit", caps)
+            self.ledger.reserve("fit", caps)
         except Overspent:
             epsilon, delta = self.ledger.left
             assert caps.epsilon > epsilon or caps.delta > delta

@@ -223,12 +223,12 @@ def test_caps_stay_as_they_were_granted():
     with pytest.raises(TypeError, match="tuples"):
         Caps(gaussian=[F(1), F(1, 100)])
     with pytest.raises(TypeError, match="Caps, got Cheap"):
-        Ledger(F(1)).open("test", Cheap(pure=F(300)))
+        Ledger(F(1)).reserve("test", Cheap(pure=F(300)))
 
 
 def test_the_shares_of_a_charge_belong_to_its_account():
     ledger = Ledger(F(1))
-    one, other = (ledger.open(name, Caps(pure=F(1, 2))) for name in ("one", "other"))
+    one, other = (ledger.reserve(name, Caps(pure=F(1, 2))) for name in ("one", "other"))
     for share in (
         other.rest("pure"),
         Share("pure", F(1, 4)),
@@ -270,7 +270,7 @@ def test_a_fit_that_was_refused_costs_nothing_and_one_that_failed_costs():
 def test_no_thread_charges_an_account_that_another_took_back():
     for _ in range(30):
         ledger = Ledger(F(1))
-        account, start, charged = ledger.open("test", ONE), Barrier(2), []
+        account, start, charged = ledger.reserve("test", ONE), Barrier(2), []
 
         def ask(ledger=ledger, account=account, start=start, charged=charged):
             start.wait()

@@ -26,7 +26,7 @@ RNG = np.random.default_rng(3)
 
 def account_of(caps, *costs):
     """An account that was charged some pure ε."""
-    account = Ledger(F(100), F(1, 2)).open("test", caps)
+    account = Ledger(F(100), F(1, 2)).reserve("test", caps)
     for cost in costs:
         share = Share("pure", cost, account=account)
         account.ledger.charge(
@@ -67,7 +67,7 @@ def test_rho_is_rounded_up():
 
 def test_there_is_no_rho_beside_plain_charges_and_beyond_floats():
     plain = account_of(Caps(pure=F(1), approximate=(F(1), TINY)), F(1, 2))
-    huge = Ledger(F(10**200)).open("test", Caps(pure=F(10**200)))
+    huge = Ledger(F(10**200)).reserve("test", Caps(pure=F(10**200)))
     for account in (plain, huge):
         receipt = receipt_of(account)
         assert receipt.rho is None

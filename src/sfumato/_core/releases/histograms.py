@@ -54,7 +54,7 @@ class HistogramCurator:
 
     def reserve(self, purpose: str, caps: Caps) -> Account:
         """Set a part of the budget aside; raises `Overspent` if too little is left."""
-        return self.ledger.open(purpose, caps)
+        return self.ledger.reserve(purpose, caps)
 
     def check(self, binning: Binning, share: Share) -> None:
         """Refuse what `histogram` would refuse, without asking."""

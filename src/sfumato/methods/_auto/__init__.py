@@ -93,7 +93,7 @@ class Auto:
         are, the smaller is the noise of a clipped step.
         """
         caps = self.caps(task)
-        account = Ledger(caps.epsilon, caps.delta).open("plan", caps)
+        account = Ledger(caps.epsilon, caps.delta).reserve("plan", caps)
         budget = FitBudget(account, task, RowCount(max(task.n, MIN_ROWS), 0.0))
         k = 1 if fallback.is_tiny(task) else fallback.affordable(budget)
         if k < 1 or k <= 1 < task.k:

@@ -40,7 +40,7 @@ GROUP = 5
 
 def budget_of(task, n, caps=None):
     caps = caps or Auto().caps(task)
-    account = Ledger(caps.epsilon, caps.delta).open("test", caps)
+    account = Ledger(caps.epsilon, caps.delta).reserve("test", caps)
     return FitBudget(account, task, RowCount(float(n), 0.0))
 
 

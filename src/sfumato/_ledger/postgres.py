@@ -1,0 +1,118 @@
+"""A ledger in PostgreSQL, for people who share a budget across machines.
+
+The server keeps it safe: a commit returns when it is on the server's disk, and the server's backups
+are where an older copy could come from.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from sfumato._ledger.store import LedgerError, NotCommitted, Store
+
+try:
+    import psycopg
+except ImportError:
+    raise ImportError(
+        "a ledger in PostgreSQL needs psycopg: pip install 'sfumato[postgres]'"
+    ) from None
+
+_REFUSE = (
+    "CREATE FUNCTION sfumato.append_only() RETURNS trigger LANGUAGE plpgsql AS "
+    "$$ BEGIN RAISE EXCEPTION 'a ledger is append-only'; END $$"
+)
+_COVERED = (
+    "CREATE FUNCTION sfumato.covered() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+    "IF NEW.amount + (SELECT COALESCE(SUM(amount), 0) FROM sfumato.movement WHERE "
+    "dataset = NEW.dataset AND person = NEW.person AND unit = NEW.unit) < 0 THEN "
+    "RAISE EXCEPTION 'the budget does not cover this'; END IF; RETURN NEW; END $$"
+)
+
+SCHEMA = (
+    "CREATE SCHEMA IF NOT EXISTS sfumato",
+    "CREATE TABLE sfumato.event (seq BIGINT PRIMARY KEY, kind TEXT NOT NULL, "
+    "dataset TEXT NOT NULL, parent BIGINT, request TEXT, body TEXT NOT NULL, hash TEXT NOT NULL)",
+    "CREATE INDEX event_dataset ON sfumato.event (dataset, kind)",
+    "CREATE INDEX event_parent ON sfumato.event (parent)",
+    "CREATE INDEX event_request ON sfumato.event (request)",
+    "CREATE TABLE sfumato.movement (seq BIGINT NOT NULL, dataset TEXT NOT NULL, "
+    "person TEXT NOT NULL, unit TEXT NOT NULL, amount BIGINT NOT NULL)",
+    "CREATE INDEX movement_balance ON sfumato.movement (dataset, person, unit, amount)",
+    "CREATE TABLE sfumato.release (digest TEXT PRIMARY KEY, text TEXT NOT NULL)",
+    _REFUSE,
+    _COVERED,
+    *(
+        f"CREATE TRIGGER {table}_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON sfumato.{table} "
+        "FOR EACH STATEMENT EXECUTE FUNCTION sfumato.append_only()"
+        for table in ("event", "movement", "release")
+    ),
+    "CREATE TRIGGER movement_covered BEFORE INSERT ON sfumato.movement "
+    "FOR EACH ROW EXECUTE FUNCTION sfumato.covered()",
+)
+
+# One number for all ledgers of a database: transactions with this lock never overlap.
+_LOCK = 0x5F0_0A70
+
+
+class PostgresStore(Store):
+    """The events in the schema `sfumato` of one database."""
+
+    def __init__(self, url: str, *, create: bool = False) -> None:
+        super().__init__(url)
+        self._connect()
+        if create:
+            self.initialise(SCHEMA)
+        if not self.has_tables():
+            raise LedgerError(f"{_shown(url)} has no ledger: sfumato ledger create makes one")
+
+    def _connect(self) -> None:
+        self._process = os.getpid()
+        try:
+            self._connection = psycopg.connect(self.url, autocommit=True)
+            self._connection.execute("SET search_path TO sfumato")
+            self._connection.execute("SET synchronous_commit TO on")
+        except psycopg.Error as error:
+            raise LedgerError(f"{_shown(self.url)} cannot be opened: {error}") from None
+
+    def has_tables(self) -> bool:
+        """Whether the tables of a ledger are there."""
+        return self.execute("SELECT to_regclass('sfumato.movement')") != [(None,)]
+
+    def note(self, seq: int, hash_: str) -> None:
+        """Keep no mark: it would have to be on another server."""
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run one statement with a ? for each value; returns its rows."""
+        if self._process != os.getpid():
+            # A connection must not be used, nor closed, in a process that was forked off.
+            self._inherited = self._connection
+            self._connect()
+        try:
+            cursor = self._connection.execute(statement.replace("?", "%s").encode(), values or None)
+            return cursor.fetchall() if cursor.description else []
+        except psycopg.Error as error:
+            text = f"{_shown(self.url)}: {error}. Nothing was charged"
+            raise NotCommitted(text) from None
+
+    def begin(self) -> None:
+        """Begin a transaction that no other may overlap."""
+        self.execute("BEGIN")
+        self.execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,))
+
+    def end(self, word: str) -> None:
+        """COMMIT, which returns when all is on disk, or ROLLBACK."""
+        try:
+            self.execute(word)
+        except NotCommitted:
+            if word == "ROLLBACK" and self._connection.closed:
+                return
+            raise
+
+
+def _shown(url: str) -> str:
+    """The address without a password."""
+    before, at, after = url.rpartition("@")
+    scheme, slashes, user = before.partition("://")
+    return f"{scheme}{slashes}{user.partition(':')[0]}{at}{after}" if at else url

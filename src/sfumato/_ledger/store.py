@@ -1,0 +1,277 @@
+"""The events of a ledger: an append-only table under a hash chain, in any SQL database.
+
+Budget is moved between balances, as in double-entry bookkeeping: a balance belongs to a dataset, a
+person ("" is what was given to nobody) and a unit, and is a whole number that never falls below 0.
+Creating a dataset fills balances, a grant moves from one to another, and a reservation takes away.
+Every change is one transaction that no other overlaps, and one event. The hash of an event covers
+the one before it, so that a change of any event changes all hashes after it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+FORMAT = 1
+
+Body = dict[str, Any]
+"""An event as it is stored: plain values, whole numbers and fractions written as text."""
+
+Movement = tuple[str, str, int]
+"""Person, unit, and what is added to that balance."""
+
+
+class LedgerError(RuntimeError):
+    """A ledger cannot be opened, read or written."""
+
+
+class NotCommitted(LedgerError):  # noqa: N818  (what it tells is that nothing happened)
+    """A change could not be written. Nothing was charged by it."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of the ledger. `parent` is the reservation that it belongs to, if any."""
+
+    seq: int
+    kind: str
+    dataset: str
+    parent: int | None
+    request: str | None
+    body: Body
+    hash: str
+
+    @classmethod
+    def of(cls, row: tuple[Any, ...]) -> Event:
+        """Read one row of the table."""
+        seq, kind, dataset, parent, request, text, hash_ = row
+        return cls(seq, kind, dataset, parent, request, json.loads(text), hash_)
+
+
+_COLUMNS = "seq, kind, dataset, parent, request, body, hash"
+
+
+def canonical(body: Body) -> str:
+    """A body as the text that is hashed."""
+    return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def chained(previous: str, text: str) -> str:
+    """The hash of an event, given that of the one before."""
+    return hashlib.sha256(f"{previous}\n{text}".encode()).hexdigest()
+
+
+def digest_of(text: str) -> str:
+    """The name under which a released text is kept."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Store(ABC):
+    """One database with the ledgers of any number of datasets."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._lock = threading.RLock()
+
+    @abstractmethod
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run one statement with a ? for each value; returns its rows."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Begin a transaction that no other may overlap."""
+
+    @abstractmethod
+    def end(self, word: str) -> None:
+        """COMMIT, which returns when all is on disk, or ROLLBACK."""
+
+    @abstractmethod
+    def has_tables(self) -> bool:
+        """Whether the tables of a ledger are there."""
+
+    @abstractmethod
+    def note(self, seq: int, hash_: str) -> None:
+        """Note an event that is on disk for certain, if the store keeps such a mark."""
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Change the ledger: all that is appended in the block, or nothing."""
+        with self._lock:
+            self.begin()
+            try:
+                yield Transaction(self)
+                self.end("COMMIT")
+            except BaseException:
+                self.end("ROLLBACK")
+                raise
+
+    def events(
+        self,
+        *,
+        dataset: str | None = None,
+        kind: str | None = None,
+        parent: int | None = None,
+        request: str | None = None,
+    ) -> list[Event]:
+        """The events whose columns have these values, in order; None stands for any value."""
+        wanted = {"dataset": dataset, "kind": kind, "parent": parent, "request": request}
+        given = {column: value for column, value in wanted.items() if value is not None}
+        where = " AND ".join(f"{column} = ?" for column in given) or "1 = 1"
+        with self._lock:
+            rows = self.execute(
+                f"SELECT {_COLUMNS} FROM event WHERE {where} ORDER BY seq",
+                tuple(given.values()),
+            )
+        return [Event.of(row) for row in rows]
+
+    def balances(self, dataset: str) -> dict[str, dict[str, int]]:
+        """What is left of every unit, by person."""
+        with self._lock:
+            rows = self.execute(
+                "SELECT person, unit, SUM(amount) FROM movement WHERE dataset = ? "
+                "GROUP BY person, unit",
+                (dataset,),
+            )
+        found: dict[str, dict[str, int]] = {}
+        for person, unit, amount in rows:
+            found.setdefault(person, {})[unit] = int(amount)
+        return found
+
+    def text(self, digest: str) -> str:
+        """A released text."""
+        with self._lock:
+            rows = self.execute("SELECT text FROM release WHERE digest = ?", (digest,))
+        if not rows:
+            raise LedgerError(f"{self.url} holds no release with the digest {digest}")
+        found: str = rows[0][0]
+        return found
+
+    def initialise(self, schema: Sequence[str]) -> None:
+        """Make the tables of a store, and its first event, unless they are there."""
+        with self.transaction() as change:
+            if self.has_tables():
+                return
+            for statement in schema:
+                self.execute(statement)
+            change.append("store", {"id": uuid.uuid4().hex, "format": FORMAT})
+
+
+class Transaction:
+    """What is appended together. `head` is the number and hash of the last event appended."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.head: tuple[int, str] | None = None
+
+    def append(
+        self,
+        kind: str,
+        body: Body,
+        *,
+        dataset: str = "",
+        parent: int | None = None,
+        movements: Sequence[Movement] = (),
+    ) -> int:
+        """Add one event; returns its number."""
+        seq, previous = self._last()
+        if seq and movements:
+            # The event before this one is on disk for certain.
+            self.store.note(seq, previous)
+        seq += 1
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        moved = [list(movement) for movement in movements]
+        text = canonical(
+            {
+                **body,
+                "seq": seq,
+                "kind": kind,
+                "dataset": dataset,
+                "parent": parent,
+                "at": at,
+                "moved": moved,
+            }
+        )
+        self.head = (seq, chained(previous, text))
+        request = body.get("request")
+        self._insert("event", seq, kind, dataset, parent, request, text, self.head[1])
+        for person, unit, amount in movements:
+            self._insert("movement", seq, dataset, person, unit, amount)
+        return seq
+
+    def keep(self, text: str) -> str:
+        """Keep a released text; returns its digest."""
+        digest = digest_of(text)
+        if not self.store.execute("SELECT 1 FROM release WHERE digest = ?", (digest,)):
+            self._insert("release", digest, text)
+        return digest
+
+    def _last(self) -> tuple[int, str]:
+        if self.head is not None:
+            return self.head
+        rows = self.store.execute("SELECT seq, hash FROM event ORDER BY seq DESC LIMIT 1")
+        return (int(rows[0][0]), rows[0][1]) if rows else (0, "")
+
+    def _insert(self, table: str, *values: object) -> None:
+        marks = ", ".join("?" * len(values))
+        self.store.execute(f"INSERT INTO {table} VALUES ({marks})", values)
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """What is wrong with a store: the event where it shows, and a sentence."""
+
+    seq: int
+    what: str
+
+
+def verified(store: Store) -> list[Flaw]:
+    """Everything that is wrong with a store; empty if nothing is."""
+    flaws, previous = list[Flaw](), ""
+    moved: dict[tuple[int, str], list[Movement]] = {}
+    for seq, dataset, person, unit, amount in store.execute(
+        "SELECT seq, dataset, person, unit, amount FROM movement ORDER BY seq"
+    ):
+        moved.setdefault((seq, dataset), []).append((person, unit, int(amount)))
+    rows = store.execute(f"SELECT {_COLUMNS} FROM event ORDER BY seq")
+    for number, (*columns, text, hash_) in enumerate(rows, 1):
+        seq, dataset, body = columns[0], columns[2], json.loads(text)
+        if seq != number:
+            flaws.append(Flaw(seq, f"event {number} is missing"))
+            break
+        if chained(previous, text) != hash_:
+            flaws.append(Flaw(seq, "its hash does not follow from the events before it"))
+            break
+        stated = [body[name] for name in ("seq", "kind", "dataset", "parent")]
+        if [*stated, body.get("request")] != columns:
+            flaws.append(Flaw(seq, "it was filed under another number, kind or dataset"))
+        wanted = [tuple(movement) for movement in body["moved"]]
+        if sorted(wanted) != sorted(moved.pop((seq, dataset), [])):
+            flaws.append(Flaw(seq, "its movements of budget are not those that it states"))
+        flaws += _check_release(store, seq, body)
+        previous = hash_
+    flaws += [Flaw(seq, "budget was moved by no event") for seq, _ in moved]
+    return [*flaws, *_check_balances(store)]
+
+
+def _check_release(store: Store, seq: int, body: Body) -> Iterator[Flaw]:
+    if body["kind"] == "release":
+        rows = store.execute("SELECT text FROM release WHERE digest = ?", (body["digest"],))
+        if not rows or digest_of(rows[0][0]) != body["digest"]:
+            yield Flaw(seq, "the released text was changed or is missing")
+
+
+def _check_balances(store: Store) -> Iterator[Flaw]:
+    for seq, dataset, person, unit in store.execute(
+        "SELECT MAX(seq), dataset, person, unit FROM movement GROUP BY dataset, person, unit "
+        "HAVING SUM(amount) < 0"
+    ):
+        whose = f" of {person}" if person else ""
+        yield Flaw(seq, f"more was taken of the {unit}{whose} of {dataset} than there was")
