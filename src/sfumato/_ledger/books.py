@@ -96,7 +96,7 @@ def _line(event: Event, children: list[Event]) -> Shown:
     if event.kind == "grant":
         return {**line, "epsilon": float(Fraction(body["epsilon"])), "queries": 0}
     caps = body["caps"]
-    parts = (caps["pure"], caps["gaussian"][0], caps["approximate"][0])
+    parts = (*caps["pure"], caps["gaussian"][0], caps["approximate"][0])
     queries = [query for c in children if c.kind == "charge" for query in c.body["queries"]]
     releases = [child for child in children if child.kind == "release"]
     line["digest"] = releases[0].body["digest"] if releases else None
@@ -150,21 +150,21 @@ def flaws_in(store: Store) -> list[Flaw]:
 
 
 def _check_charges(store: Store) -> Iterator[Flaw]:
-    caps: dict[int, dict[str, Fraction]] = {}
+    caps: dict[int, dict[tuple[str, int], Fraction]] = {}
     for event in store.events():
         if event.kind == "reserve":
             written = event.body["caps"]
             caps[event.seq] = {
-                "pure": Fraction(written["pure"]),
-                "gdp": Fraction(written["mu2"]),
-                "approximate": Fraction(written["approximate"][0]),
+                ("gdp", 0): Fraction(written["mu2"]),
+                ("approximate", 0): Fraction(written["approximate"][0]),
+                **{("pure", i): Fraction(part) for i, part in enumerate(written["pure"])},
             }
         elif event.kind in ("charge", "answer", "release") and event.parent not in caps:
             yield Flaw(event.seq, "it belongs to no reservation that is open")
         elif event.kind == "charge":
             left = caps[event.parent or 0]
             for query in event.body["queries"]:
-                left[query["kind"]] -= Fraction(query["amount"])
+                left[query["kind"], query["part"]] -= Fraction(query["amount"])
             if min(left.values()) < 0:
                 yield Flaw(event.seq, "it charges more than was reserved for its fit")
         elif event.kind == "cancel":

@@ -248,6 +248,8 @@ class DurableLedger(Ledger):
         self, purpose: str, caps: Caps, *, request: str | None = None, settings: str = ""
     ) -> Account:
         """Reserve the caps of a fit, on disk, and grant an account; or raise `Overspent`."""
+        if type(caps) is not Caps:
+            raise TypeError(f"a fit is reserved with Caps, got {type(caps).__name__}")
         request = request or uuid.uuid4().hex
         cost = self.facts.composition.cost(caps)
         body = {
@@ -292,10 +294,11 @@ class DurableLedger(Ledger):
         """Give back a reservation that was never charged: no row was read for it."""
         with self._lock:
             if account in self.accounts and not account.entries:
-                cost = self.facts.composition.cost(account.caps)
+                seq, cost = self._reserved[account][0], self.facts.composition.cost(account.caps)
                 back = [(self._person, unit, n) for unit, n in cost.items()]
                 with self._store.transaction() as change:
-                    self._append(change, "cancel", {}, self._reserved[account][0], movements=back)
+                    if not self._store.events(parent=seq):
+                        self._append(change, "cancel", {}, seq, movements=back)
             super().cancel(account)
 
     def release(self, account: Account, text: str, summary: dict[str, Any]) -> str:
@@ -364,18 +367,19 @@ def _version() -> str:
 def _caps_to_dict(caps: Caps) -> dict[str, Any]:
     """Caps as exact numbers written as text."""
     return {
-        "pure": str(caps.pure),
+        "pure": [str(number) for number in caps.parts],
         "gaussian": [str(number) for number in caps.gaussian],
-        "mu2": str(caps.of("gdp")[0]),
+        "mu2": str(caps.mu2),
         "approximate": [str(number) for number in caps.approximate],
     }
 
 
-def _entry_to_dict(entry: Entry) -> dict[str, str]:
+def _entry_to_dict(entry: Entry) -> dict[str, Any]:
     """A charge as exact numbers written as text."""
     return {
         "query": entry.query,
         "kind": entry.share.kind,
+        "part": entry.share.part,
         "amount": str(entry.share.amount),
         "delta": str(entry.share.delta),
         "mechanism": entry.mechanism,

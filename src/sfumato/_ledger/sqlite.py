@@ -2,8 +2,8 @@
 
 The write-ahead log is synced at every commit. Beside the file lies its high-water mark: number and
 hash of the event before the last movement of budget. A file that is put back from an older copy
-lacks events that the mark knows of, and is refused. Nothing on this machine can tell if the mark was
-put back as well, or if no more than the last movement is lost.
+lacks events that the mark knows of, and is refused. Nothing on this machine can tell if the mark
+was put back as well, or if no more than the last movement is lost.
 """
 
 from __future__ import annotations
