@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from sfumato._accounting.budget import Account, Caps, Entry, Ledger, Overspent
 from sfumato._accounting.guarantee import neighbours_of
+from sfumato._accounting.parallel import Parallel
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._ledger.modes import (
     Amounts,
@@ -90,7 +91,7 @@ class DurableLedger(Ledger):
     what was charged is never given back once a query was charged.
     """
 
-    __slots__ = ("_person", "_purpose", "_reserved", "_store", "facts")
+    __slots__ = ("_parallel", "_part", "_person", "_purpose", "_reserved", "_store", "facts")
 
     durable = True
 
@@ -99,6 +100,8 @@ class DurableLedger(Ledger):
         self._store, self.facts = store, facts
         self._person, self._purpose = person or NOBODY, purpose
         self._reserved: dict[Account, tuple[int, str]] = {}
+        self._parallel: Parallel[int] | None = None
+        self._part = ""
         if person and person not in store.balances(facts.dataset):
             raise LedgerError(
                 f"{person} has no grant on {facts.dataset}: sfumato ledger grant gives one"
@@ -203,6 +206,15 @@ class DurableLedger(Ledger):
         """(ε, δ) that all reservations so far are worth, of all processes and people."""
         return self.facts.composition.worth(taken(self._store, self.facts))
 
+    def beside(self, parts: Sequence[str]) -> list[Self]:
+        """The same budget for each of some parts: what they reserve of each unit is the largest."""
+        parallel, found = Parallel[int](0), list[Self]()
+        for part in parts:
+            one = type(self)(self._store, self.facts, self._person, self._purpose)
+            one._parallel, one._part, one._lock = parallel, part, parallel.lock
+            found.append(one)
+        return found
+
     def grant(self, person: str, *, epsilon: float, delta: float | None = None) -> None:
         """Set a part of the budget aside for one person.
 
@@ -251,7 +263,7 @@ class DurableLedger(Ledger):
         if type(caps) is not Caps:
             raise TypeError(f"a fit is reserved with Caps, got {type(caps).__name__}")
         request = request or uuid.uuid4().hex
-        cost = self.facts.composition.cost(caps)
+        full = self.facts.composition.cost(caps)
         body = {
             "request": request,
             "settings": settings,
@@ -261,14 +273,18 @@ class DurableLedger(Ledger):
             "who": getpass.getuser(),
             "sfumato": _version(),
             "caps": _caps_to_dict(caps),
+            "part": self._part,
         }
         with self._lock:
+            cost = full if self._parallel is None else self._parallel.rise(self._part, full)
             with self._store.transaction() as change:
                 if self._reservation(request) is not None:
                     raise LedgerError(f"the request {request!r} is being answered, or was before")
                 self._check_left(purpose, cost, self._person, caps.epsilon, caps)
                 moved = [(self._person, unit, -n) for unit, n in cost.items()]
                 seq = self._append(change, "reserve", body, movements=moved)
+            if self._parallel is not None:
+                self._parallel.take(self._part, full)
             account = self._granted(purpose, caps)
             self._reserved[account] = seq, request
             return account
@@ -296,6 +312,10 @@ class DurableLedger(Ledger):
             if account in self.accounts and not account.entries:
                 seq, cost = self._reserved[account][0], self.facts.composition.cost(account.caps)
                 back = [(self._person, unit, n) for unit, n in cost.items()]
+                if self._parallel is not None:
+                    # It stays reserved, for any part.
+                    self._parallel.give_back(self._part, cost)
+                    back = []
                 with self._store.transaction() as change:
                     if not self._store.events(parent=seq):
                         self._append(change, "cancel", {}, seq, movements=back)
