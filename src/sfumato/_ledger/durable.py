@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import getpass
-import json
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -16,15 +15,12 @@ from typing import Any, Self
 from sfumato._accounting.budget import Account, Caps, Entry, Ledger, Overspent
 from sfumato._accounting.guarantee import neighbours_of
 from sfumato._accounting.parallel import Parallel
-from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._ledger.modes import (
     Amounts,
     Composition,
-    Mode,
     covers,
     fraction_of,
     largest_affordable,
-    whole,
 )
 from sfumato._ledger.store import Event, LedgerError, Movement, Store, Transaction
 
@@ -95,101 +91,26 @@ class DurableLedger(Ledger):
 
     durable = True
 
-    def __init__(self, store: Store, facts: Facts, person: str | None, purpose: str) -> None:
+    def __init__(
+        self,
+        store: Store,
+        facts: Facts,
+        person: str | None = None,
+        purpose: str = "",
+        beside: tuple[Parallel[int], str] | None = None,
+    ) -> None:
         super().__init__(facts.composition.epsilon, facts.composition.delta)
         self._store, self.facts = store, facts
         self._person, self._purpose = person or NOBODY, purpose
         self._reserved: dict[Account, tuple[int, str]] = {}
-        self._parallel: Parallel[int] | None = None
-        self._part = ""
+        self._parallel: Parallel[int] | None = beside[0] if beside else None
+        self._part = beside[1] if beside else ""
+        if self._parallel is not None:
+            self._lock = self._parallel.lock
         if person and person not in store.balances(facts.dataset):
             raise LedgerError(
                 f"{person} has no grant on {facts.dataset}: sfumato ledger grant gives one"
             )
-
-    @classmethod
-    def open(
-        cls,
-        url: str | os.PathLike[str],
-        dataset: str | None = None,
-        *,
-        person: str | None = None,
-        purpose: str = "",
-    ) -> Self:
-        """Open the ledger of a dataset.
-
-        Parameters
-        ----------
-        url : path or str
-            A SQLite file, or postgresql://user@host/database.
-        dataset : str, optional
-            Its name; not needed where the store has one alone.
-        person : str, optional
-            Whose grant is charged. By default, what was granted to nobody.
-        purpose : str
-            What the fits are for. It is kept with every charge.
-
-        """
-        store = open_store(url)
-        return cls(store, facts_of(store, dataset), person, purpose)
-
-    @classmethod
-    def create(
-        cls,
-        url: str | os.PathLike[str],
-        dataset: str,
-        *,
-        epsilon: float,
-        delta: float = 0.0,
-        mode: Mode = "add",
-        parts: Mapping[str, float] | None = None,
-        max_rows_per_group: int | None = None,
-        bounds: Any = None,  # noqa: ANN401
-        bounds_source: str = "",
-    ) -> Self:
-        """Create the ledger of a dataset, in a new store or beside others. It never changes.
-
-        Parameters
-        ----------
-        url : path or str
-            A SQLite file, or postgresql://user@host/database.
-        dataset : str
-            Its name; a second ledger of this name is refused.
-        epsilon, delta : float
-            What all fits together may spend.
-        mode : {"add", "gaussian", "zcdp"}
-            How fits add up. `gaussian` and `zcdp` need a δ and carry many more small fits with δ.
-        parts : dict, optional
-            "pure", with `gaussian`: the part of ε for pure charges, 0.3 by default. "plain", with
-            `gaussian` and `zcdp`: the part of ε and δ for plain (ε, δ) charges, by default 0.
-        max_rows_per_group : int, optional
-            One group with at most so many rows is protected, instead of one row.
-        bounds : pair or dict, optional
-            Public bounds: (lower, upper), or {"age": (17, 90), …}.
-        bounds_source : str
-            Where they come from, in a sentence.
-
-        """
-        fractions = {name: Fraction(str(part)) for name, part in (parts or {}).items()}
-        composition = Composition(mode, check_epsilon(epsilon), check_delta(delta), **fractions)
-        if max_rows_per_group is not None:
-            check_whole(max_rows_per_group, "max_rows_per_group")
-        if not dataset.strip():
-            raise ValueError("a dataset needs a name")
-        body = {
-            "composition": composition.to_dict(),
-            "max_rows_per_group": max_rows_per_group,
-            "bounds": json.loads(json.dumps(bounds)),
-            "bounds_source": bounds_source,
-            "who": getpass.getuser(),
-        }
-        store = open_store(url, create=True)
-        filled = [(NOBODY, unit, n) for unit, n in composition.capacities().items()]
-        with store.transaction() as change:
-            if store.events(dataset=dataset, kind="create"):
-                raise LedgerError(f"{store.url} has a ledger of {dataset!r} already")
-            change.append("create", body, dataset=dataset, movements=filled)
-        return cls(store, facts_of(store, dataset), None, "")
 
     @property
     def unit(self) -> str:
@@ -208,37 +129,9 @@ class DurableLedger(Ledger):
 
     def beside(self, parts: Sequence[str]) -> list[Self]:
         """The same budget for each of some parts: what they reserve of each unit is the largest."""
-        parallel, found = Parallel[int](0), list[Self]()
-        for part in parts:
-            one = type(self)(self._store, self.facts, self._person, self._purpose)
-            one._parallel, one._part, one._lock = parallel, part, parallel.lock
-            found.append(one)
-        return found
-
-    def grant(self, person: str, *, epsilon: float, delta: float | None = None) -> None:
-        """Set a part of the budget aside for one person.
-
-        In the modes `gaussian` and `zcdp` it is the part epsilon / (ε of the dataset) of every
-        unit; by default also of δ in the mode `add`.
-        """
-        composition, amount = self.facts.composition, check_epsilon(epsilon)
-        part = amount / composition.epsilon
-        if not person.strip():
-            raise ValueError("a grant needs the name of a person")
-        if composition.mode == "add":
-            given = composition.delta * part if delta is None else check_delta(delta)
-            granted = whole({"epsilon": amount, "delta": given}, up=True)
-        elif delta is not None:
-            raise ValueError(f"in the mode {composition.mode} a grant is made by ε alone")
-        else:
-            all_ = composition.capacities()
-            granted = {unit: int(part * number) for unit, number in all_.items()}
-        with self._store.transaction() as change:
-            self._check_left(f"a grant to {person}", granted, NOBODY, amount)
-            away: list[Movement] = [(NOBODY, unit, -n) for unit, n in granted.items()]
-            to: list[Movement] = [(person, unit, n) for unit, n in granted.items()]
-            body = {"person": person, "who": getpass.getuser(), "epsilon": str(amount)}
-            change.append("grant", body, dataset=self.facts.dataset, movements=[*away, *to])
+        parallel = Parallel[int](0)
+        mine = (self._store, self.facts, self._person, self._purpose)
+        return [type(self)(*mine, (parallel, part)) for part in parts]
 
     def recorded(self, request: str, settings: str) -> str | None:
         """The release of a request that was answered before; None if it is new."""
@@ -280,7 +173,7 @@ class DurableLedger(Ledger):
             with self._store.transaction() as change:
                 if self._reservation(request) is not None:
                     raise LedgerError(f"the request {request!r} is being answered, or was before")
-                self._check_left(purpose, cost, self._person, caps.epsilon, caps)
+                check_left(self._store, self.facts, self._person, purpose, cost, caps)
                 moved = [(self._person, unit, -n) for unit, n in cost.items()]
                 seq = self._append(change, "reserve", body, movements=moved)
             if self._parallel is not None:
@@ -341,33 +234,33 @@ class DurableLedger(Ledger):
             kind, body, dataset=self.facts.dataset, parent=parent, movements=movements
         )
 
-    def _check_left(
-        self, what: str, cost: Amounts, person: str, asked: Fraction, caps: Caps | None = None
-    ) -> None:
-        """Raise `Overspent` where a balance does not cover a cost."""
-        left = self._store.balances(self.facts.dataset).get(person, {})
-        if covers(left, cost):
-            return
-        units = ", ".join(
-            f"{unit} {float(fraction_of(unit, left.get(unit, 0))):.6g} of "
-            f"{float(fraction_of(unit, amount)):.6g}"
-            for unit, amount in cost.items()
-        )
-        most = fraction_of("epsilon", left.get("epsilon", 0))
-        if caps is not None:
-            most = largest_affordable(self.facts.composition, caps, left)
-        whose = f" of {person}" if person else ""
-        raise Overspent(
-            f"{what}: the budget{whose} of {self.facts.dataset} does not cover ε = "
-            f"{float(asked):.6g}. Left of what it needs: {units}. Largest affordable ε = "
-            f"{float(most):.6g}"
-        )
-
     def _reservation(self, request: str) -> Event | None:
         """The reservation of a request, unless it was cancelled."""
         made = self._store.events(dataset=self.facts.dataset, kind="reserve", request=request)
         open_ = [e for e in made if not self._store.events(parent=e.seq, kind="cancel")]
         return open_[0] if open_ else None
+
+
+def check_left(
+    store: Store, facts: Facts, person: str, what: str, cost: Amounts, caps: Caps | None = None
+) -> None:
+    """Raise `Overspent` where a balance does not cover a cost."""
+    left = store.balances(facts.dataset).get(person, {})
+    if covers(left, cost):
+        return
+    units = ", ".join(
+        f"{unit} {float(fraction_of(unit, amount)):.6g} of "
+        f"{float(fraction_of(unit, left.get(unit, 0))):.6g}"
+        for unit, amount in cost.items()
+    )
+    most = fraction_of("epsilon", left.get("epsilon", 0))
+    if caps is not None:
+        most = largest_affordable(facts.composition, caps, left)
+    whose = f"{person}'s budget" if person else "the budget"
+    raise Overspent(
+        f"{what}: {whose} on {facts.dataset} does not cover this. Asked, of what is left: {units}. "
+        f"Largest affordable ε = {float(most):.6g}"
+    )
 
 
 def taken(store: Store, facts: Facts) -> Amounts:

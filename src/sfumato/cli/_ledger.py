@@ -23,7 +23,8 @@ from sfumato._ledger.books import (
     released_text,
     releases_in,
 )
-from sfumato._ledger.durable import NOBODY, DurableLedger, facts_of, open_store
+from sfumato._ledger.durable import NOBODY, facts_of, open_store
+from sfumato._ledger.ledger import Ledger
 from sfumato._ledger.modes import MODES, Amounts, Composition, covers, fraction_of
 from sfumato._ledger.sqlite import new_mark
 from sfumato.cli import _options as o
@@ -42,7 +43,7 @@ def run_create(request: o.LedgerCreate) -> None:
     bounds = None if request.bounds_file is None else bounds_in(request.bounds_file)
     if bounds is not None and not request.bounds_from:
         raise ValueError("--bounds-file needs --bounds-from: a sentence on where they come from")
-    ledger = DurableLedger.create(
+    ledger = Ledger.create(
         request.ledger,
         request.dataset,
         epsilon=request.epsilon,
@@ -177,7 +178,7 @@ def run_verify(request: o.LedgerVerify) -> int:
 
 def run_grant(request: o.LedgerGrant) -> None:
     """Set a part of the budget aside for one person."""
-    ledger = DurableLedger.open(request.ledger, request.dataset)
+    ledger = Ledger.open(request.ledger, request.dataset)
     ledger.grant(request.to, epsilon=request.epsilon, delta=request.delta)
     shown = overview(ledger.store, ledger.facts.dataset)
     if request.as_json:
