@@ -61,7 +61,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     ),
     "estimator": (
         "Estimator",
-        "_private_kmeans.py _released_model.py _serialization.py _base/files.py _base/__init__.py",
+        "_private_kmeans.py _released_model.py _base/files.py _base/__init__.py",
     ),
     "bounds": (
         "Private bounds",
@@ -77,7 +77,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     ),
     "engines": (
         "Files and engines",
-        "engines/_files.py engines/formats/_storage.py engines/formats/_table.py "
+        "engines/_elsewhere.py engines/_files.py engines/formats/_storage.py engines/formats/_table.py "
         "engines/formats/_records.py engines/formats/_csv.py engines/formats/_npy.py "
         "engines/formats/_parquet.py engines/formats/__init__.py engines/_partitions.py "
         "engines/_file_engine.py engines/_dask.py engines/_dask_worker.py engines/_spark.py "
@@ -103,9 +103,9 @@ NOT_ON_THE_DEFAULT_PATH = frozenset(
     """
     _accounting/text.py _released_model.py _core/queries/cubes.py _base/types.py
     _base/files.py
-    _serialization.py _lattice/kernels/numba_loops.py _lattice/kernels/verify.py
-    _core/sampling/choice.py _core/sampling/bernoulli.py engines/_rows.py engines/_frames.py
-    engines/_groups.py engines/_labels.py engines/__init__.py
+    _lattice/kernels/numba_loops.py _lattice/kernels/verify.py
+    _core/sampling/choice.py _core/sampling/bernoulli.py engines/_progress.py
+    engines/_rows.py engines/_frames.py engines/_groups.py engines/_labels.py engines/__init__.py
     """.split()
 )
 """Files of the chapters below in which a plain fit calls no function."""
