@@ -48,9 +48,8 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     "kernels": (
         "Kernels",
         "_base/types.py _lattice/box.py _lattice/kernels/dispatch.py "
-        "_lattice/kernels/numpy_loops.py _lattice/kernels/moments.py _lattice/kernels/tree.py "
-        "_lattice/kernels/projection.py _lattice/kernels/numba_loops.py "
-        "_lattice/kernels/verify.py "
+        "_lattice/kernels/numpy_loops.py _lattice/kernels/projection.py "
+        "_lattice/kernels/numba_loops.py _lattice/kernels/verify.py "
         "_lattice/kernels/__init__.py _lattice/__init__.py",
     ),
     "memory": (
@@ -77,7 +76,8 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     ),
     "engines": (
         "Files and engines",
-        "engines/_elsewhere.py engines/_files.py engines/formats/_storage.py engines/formats/_table.py "
+        "engines/_elsewhere.py engines/_files.py engines/formats/_storage.py "
+        "engines/formats/_table.py "
         "engines/formats/_records.py engines/formats/_csv.py engines/formats/_npy.py "
         "engines/formats/_parquet.py engines/formats/__init__.py engines/_partitions.py "
         "engines/_file_engine.py engines/_dask.py engines/_dask_worker.py engines/_spark.py "

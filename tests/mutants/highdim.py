@@ -197,7 +197,7 @@ MUTANTS = {
         f"{CUBES}::test_every_child_is_released_empty_ones_too",
     ),
     "rows below all cubes are taken for rows of another branch": Mutant(
-        "_lattice/kernels/tree.py",
+        "_lattice/kernels/numpy_loops.py",
         "SPAN = 2**22\n",
         "SPAN = 2\n",
         f"{CUBES}::test_rows_below_all_cubes_are_in_none",

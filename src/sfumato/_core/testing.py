@@ -6,13 +6,14 @@ A transcript holds exact numbers. It is for made-up rows only and is never relea
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import count
 from math import isqrt
-from typing import Any
+from typing import Any, get_args
 
 import mpmath
 import numpy as np
@@ -41,7 +42,23 @@ from sfumato._core.sampling.joint import check_ball, check_cylinder
 from sfumato._core.sampling.source import Noise, Sampled
 from sfumato._core.sampling.stream import Stream
 from sfumato._lattice.box import Box
+from sfumato._lattice.kernels import dispatch
 from sfumato.engines._rows import Rows
+
+
+@contextmanager
+def use_loops(backend: dispatch.Backend) -> Iterator[None]:
+    """Force NumPy's loops, or the compiled ones, inside a `with` block, in all threads."""
+    known = get_args(dispatch.Backend)
+    if backend not in known:
+        raise ValueError(f"backend must be one of {known}, got {backend!r}")
+    if backend == "numba" and dispatch.compiled_loops() is None:
+        raise ImportError('numba is not installed; it comes with pip install "sfumato[fast]"')
+    before, dispatch.backend = dispatch.backend, backend
+    try:
+        yield
+    finally:
+        dispatch.backend = before
 
 
 class ReplayedNoise(Sampled):
