@@ -69,6 +69,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     ),
     "papers": (
         "The papers' queries",
+        "_core/queries/counts_each.py _core/releases/counts_each.py "
         "_core/queries/cubes.py _core/queries/choose.py _core/releases/choose.py "
         "_core/releases/sample_aggregate.py "
         "_core/queries/max_cover.py _core/releases/max_cover.py _lattice/kernels/costs.py "

@@ -8,7 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps, Overspent
-from sfumato._core.queries.counts import MAX_NUMBERS, Counts, CountsBatch, Cubes, Grid, Nearest
+from sfumato._core.queries.counts import MAX_NUMBERS, Counts, Cubes, Grid, Nearest
+from sfumato._core.queries.counts_each import CountsBatch
 from sfumato._core.sampling.source import SecureNoise
 from sfumato._core.testing import ReplayedNoise, use_loops
 from sfumato._lattice.box import REACH

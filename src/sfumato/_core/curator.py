@@ -7,7 +7,7 @@ from typing import Any, NoReturn, Self
 
 from sfumato._accounting.budget import Account, Caps, Ledger, Share
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
-from sfumato._core.answers import Answer, CellTotals, Picked, Tree
+from sfumato._core.answers import Answer, CellTotals, Tree
 from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.cells import Grid, Nearest
 from sfumato._core.queries.choose import Score
@@ -19,9 +19,10 @@ from sfumato._core.queries.moments import Moment
 from sfumato._core.queries.privtree import Domain
 from sfumato._core.queries.projection import Projection
 from sfumato._core.releases.choose import release_choice
-from sfumato._core.releases.counts import release_batch, release_counts, release_sums
+from sfumato._core.releases.counts import release_counts, release_sums
+from sfumato._core.releases.counts_each import release_batch
 from sfumato._core.releases.first_below import release_first_below
-from sfumato._core.releases.max_cover import release_cover
+from sfumato._core.releases.max_cover import Picked, release_cover
 from sfumato._core.releases.moments import release_moments
 from sfumato._core.releases.privtree import release_tree
 from sfumato._core.releases.sample_aggregate import release_block_means

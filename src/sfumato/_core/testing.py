@@ -39,7 +39,7 @@ from sfumato._core.releases.privtree import PrivTreeSplits
 from sfumato._core.sampling.additive import check_cube, check_scale
 from sfumato._core.sampling.choice import log_probabilities
 from sfumato._core.sampling.joint import check_ball, check_cylinder
-from sfumato._core.sampling.source import Noise, Sampled
+from sfumato._core.sampling.source import Noise
 from sfumato._core.sampling.stream import Stream
 from sfumato._lattice.box import Box
 from sfumato._lattice.kernels import dispatch
@@ -61,7 +61,7 @@ def use_loops(backend: dispatch.Backend) -> Iterator[None]:
         dispatch.backend = before
 
 
-class ReplayedNoise(Sampled):
+class ReplayedNoise(Noise):
     """Noise for tests: the same key gives the same draws in the same order of calls.
 
     Guarantee: none. Whoever knows the key can take the noise off again.
@@ -79,7 +79,7 @@ class ReplayedNoise(Sampled):
         return Stream(hashlib.sha256(self._key + number).digest())
 
 
-class NoNoise:
+class NoNoise(Noise):
     """Zeros, so that tests can compare exact answers; a selection takes the first of the best.
 
     Guarantee: none. What comes out is as raw as what went in.
@@ -87,7 +87,7 @@ class NoNoise:
 
     replayable = True
 
-    def stream(self) -> None:
+    def stream(self) -> None:  # type: ignore[override]
         """Return no random bits."""
 
     def laplace(self, scale: Fraction, size: int) -> Ints:
