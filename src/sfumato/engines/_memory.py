@@ -87,9 +87,9 @@ class ArrayRows:
         return split_rows(self._lattice(box), parts, key)
 
     def _lattice(self, box: RowEncoder) -> Lattice:
-        check_box(box, self.n_features)
         if box in self._lattices:
             return self._lattices[box]
+        check_box(box, self.n_features)
         if isinstance(self._source, Blocks):
             whole, kept = self._source.encoded(box)
         else:
