@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils import check_random_state
 
 from sfumato._accounting.budget import Account, Ledger
 from sfumato._accounting.receipt import Receipt
-from sfumato._base.types import Floats, Ints
+from sfumato._base.types import Floats
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import NanPolicy
 from sfumato._private_bounds.estimate import UnboundedRows
-from sfumato._released_model import ReleasedModel, check_own_rows
-from sfumato._serialization import load_as
+from sfumato._released_model import ReleasedModel, load_as, name_features
 from sfumato._synopsis import Synopsis
-from sfumato.engines._open import is_elsewhere, names_of, split_groups
 from sfumato.methods import Centers, Method, Task, clusters_of, method_of
 from sfumato.methods._base import check_centers
 
 PRIVATE = "private"
 """What users write in place of bounds that are to be estimated."""
-
-
-_HIDDEN = {
-    "labels_": "the cluster of every training row",
-    "inertia_": "the exact cost of the training rows",
-}
 
 
 class PrivateKMeans(ReleasedModel):
@@ -134,6 +125,10 @@ class PrivateKMeans(ReleasedModel):
         epsilon, delta = check_epsilon(self.epsilon), check_delta(self.delta)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         opened = self._open(X, groups, Ledger(epsilon, delta))
+        self.n_features_in_ = opened.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if type(X) is not np.ndarray:  # which has no names
+            name_features(self, X, groups)
         for_method = opened.for_method if isinstance(opened, UnboundedRows) else epsilon
         numbers = (k, opened.n_features, for_method, delta, n_rows)
         most = opened.rows_per_neighbour
@@ -173,30 +168,6 @@ class PrivateKMeans(ReleasedModel):
         if centers.synopsis is not None:
             self.synopsis_: Synopsis = centers.synopsis
 
-    def fit_predict(self, X: Any, y: None = None, *, groups: Any = None) -> Ints:  # noqa: ANN401
-        """Fit, then predict on the caller's own rows: for their owner, not a release."""
-        check_own_rows(X)
-        return self.fit(X, groups=groups).predict(X)
-
-    def fit_transform(self, X: Any, y: None = None, *, groups: Any = None) -> Floats:  # noqa: ANN401
-        """Fit, then transform the caller's own rows: for their owner, not a release."""
-        check_own_rows(X)
-        return self.fit(X, groups=groups).transform(X)
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name in _HIDDEN:
-            raise AttributeError(
-                f"{type(self).__name__} has no {name}: {_HIDDEN[name]} would betray rows. "
-                "For rows of your own use predict(X), or the owner's tools in sfumato.nonprivate"
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True
-        tags.input_tags.allow_nan = True
-        return tags
-
     def _open(self, X: Any, groups: Any, ledger: Ledger) -> Curator | UnboundedRows:  # noqa: ANN401
         """Open rows, (n, d); all that can be refused is refused here."""
         private = isinstance(self.bounds, str) and self.bounds == PRIVATE
@@ -205,9 +176,8 @@ class PrivateKMeans(ReleasedModel):
                 raise ValueError("groups belong to the Curator: pass them where it is made")
             if private:
                 raise ValueError("a Curator has its bounds already: leave bounds='private' out")
-            self.n_features_in_ = X.n_features
             return X
-        opened: Curator | UnboundedRows = (UnboundedRows if private else Curator)(
+        return (UnboundedRows if private else Curator)(
             X,
             bounds=self.bounds,
             nan=self.nan,
@@ -215,17 +185,6 @@ class PrivateKMeans(ReleasedModel):
             max_rows_per_group=self.max_rows_per_group,
             ledger=ledger,
         )
-        self.n_features_in_ = opened.n_features
-        self._name_features(X, groups)
-        return opened
-
-    def _name_features(self, X: Any, groups: Any) -> None:  # noqa: ANN401
-        if not is_elsewhere(X):
-            validate_data(self, split_groups(X, groups)[0], skip_check_array=True)
-            return
-        self.__dict__.pop("feature_names_in_", None)
-        if (names := names_of(X, groups, self.n_features_in_)) is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
 
 
 def _nan_notes(nan: NanPolicy) -> tuple[str, ...]:

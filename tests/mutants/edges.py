@@ -147,7 +147,7 @@ _HASHING = {
         "engines/_groups.py",
         "    return hashes\n",
         "    from sfumato._lattice.kernels import dispatch\n\n"
-        '    if dispatch._backend == "numba":\n        _mix(hashes[_BLOCK_ROWS:])\n'
+        '    if dispatch.backend == "numba":\n        _mix(hashes[_BLOCK_ROWS:])\n'
         "    return hashes\n",
         f"{HASHING}::test_the_hash_of_every_row_is_that_of_the_row_alone",
     ),

@@ -21,7 +21,7 @@ from sfumato import Curator, Overspent, PrivateKMeans
 from sfumato._accounting.budget import Caps
 from sfumato._core.queries.counts import Grid
 from sfumato._core.testing import NoNoise, ReplayedNoise
-from sfumato._serialization import to_dict
+from sfumato._released_model import to_dict
 from sfumato.methods import NEEDS_DELTA, DPLloyd
 
 RNG = np.random.default_rng(0)

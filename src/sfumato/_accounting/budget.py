@@ -31,6 +31,18 @@ def check_exact(*amounts: object) -> None:
             )
 
 
+class Uncopied:
+    """What holds budget: a copy would spend it a second time."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"this {type(self).__name__} cannot be copied or pickled: the copy would spend the "
+            "same budget twice"
+        )
+
+
 @dataclass(frozen=True)
 class Share:
     """A part of an account: an amount of ε ("pure"), of μ² ("gdp") or (ε, δ) ("approximate").
@@ -155,15 +167,16 @@ class Overspent(RuntimeError):  # noqa: N818  (the name users catch)
     """A query, or a fit, asked for more privacy budget than is left."""
 
 
-class Account:
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Account(Uncopied):
     """The budget of one fit, as granted by `Ledger.reserve`; the ledger alone charges it."""
 
-    # Without slots, a method of one account could be replaced by assignment.
-    __slots__ = ("_caps", "_entries", "_ledger", "_purpose")
+    # Without slots, a method of one account could be replaced through its dictionary.
+    __slots__ = ("_entries", "caps", "ledger", "purpose")
 
-    _ledger: Ledger
-    _purpose: str
-    _caps: Caps
+    ledger: Ledger
+    purpose: str
+    caps: Caps
     _entries: list[Entry]
 
     def __init__(self, *_: object) -> None:
@@ -171,26 +184,6 @@ class Account:
             "an account cannot be made by hand: curator.reserve(purpose, caps) grants one, or "
             "ledger.reserve(purpose, caps)"
         )
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            "an Account cannot be copied or pickled: the copy would spend the same budget twice"
-        )
-
-    @property
-    def ledger(self) -> Ledger:
-        """The ledger that granted it."""
-        return self._ledger
-
-    @property
-    def purpose(self) -> str:
-        """What it was granted for."""
-        return self._purpose
-
-    @property
-    def caps(self) -> Caps:
-        """What it may be charged in each currency."""
-        return self._caps
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -207,7 +200,7 @@ class Account:
         return Share(kind, cap[0] - spent[0], cap[1] - spent[1], self, part)
 
 
-class Ledger:
+class Ledger(Uncopied):
     """The budget of one dataset. Grants accounts until its total is used up; refunds nothing.
 
     Guarantee: accounts compose by adding ε and adding δ. Inside an account pure ε adds, μ² adds,
@@ -225,11 +218,6 @@ class Ledger:
         self._total = (epsilon, delta)
         self._lock = threading.RLock()
         self._accounts: dict[Account, list[Entry]] = {}
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            "a Ledger cannot be copied or pickled: the copy would spend the same budget twice"
-        )
 
     @property
     def unit(self) -> str | None:
@@ -277,8 +265,9 @@ class Ledger:
     def _granted(self, purpose: str, caps: Caps) -> Account:
         """A new account that this ledger will charge."""
         account, entries = object.__new__(Account), list[Entry]()
-        account._ledger, account._purpose, account._caps = self, purpose, caps
-        account._entries = entries
+        granted = {"ledger": self, "purpose": purpose, "caps": caps, "_entries": entries}
+        for name, value in granted.items():
+            object.__setattr__(account, name, value)
         self._accounts[account] = entries
         return account
 

@@ -121,26 +121,6 @@ class Receipt:
 
         return as_dict(self)
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Receipt:
-        """Read back what `to_dict` wrote."""
-        promise = data["guarantee"]
-        guarantee = Guarantee(
-            promise["kind"],
-            Fraction(promise["epsilon"]),
-            Fraction(promise["delta"]),
-            promise["neighbours"],
-        )
-        return cls(
-            method=data["method"],
-            guarantee=guarantee,
-            lines=tuple(Line(**line) for line in data["queries"]),
-            slack=data["numerical_slack"],
-            notes=tuple(data["notes"]),
-            rho=data["rho_zcdp_cap"],
-            chapters=tuple(data["chapters"]),
-        )
-
     def to_json(self, indent: int | None = 2) -> str:
         """The receipt as JSON."""
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)

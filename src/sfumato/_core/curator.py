@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
-from sfumato._accounting.budget import Account, Caps, Ledger, Share
+from sfumato._accounting.budget import Account, Caps, Ledger, Share, Uncopied
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
-from sfumato._core.answers import Answer, CellTotals, Picked, Tree
+from sfumato._core.answers import Answer, CellTotals, Tree
 from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.cells import Grid, Nearest
 from sfumato._core.queries.choose import Score
@@ -19,9 +19,10 @@ from sfumato._core.queries.moments import Moment
 from sfumato._core.queries.privtree import Domain
 from sfumato._core.queries.projection import Projection
 from sfumato._core.releases.choose import release_choice
-from sfumato._core.releases.counts import release_batch, release_counts, release_sums
+from sfumato._core.releases.counts import release_counts, release_sums
+from sfumato._core.releases.counts_each import release_batch
 from sfumato._core.releases.first_below import release_first_below
-from sfumato._core.releases.max_cover import release_cover
+from sfumato._core.releases.max_cover import Picked, release_cover
 from sfumato._core.releases.moments import release_moments
 from sfumato._core.releases.privtree import release_tree
 from sfumato._core.releases.sample_aggregate import release_block_means
@@ -33,7 +34,7 @@ from sfumato.engines._open import rows_of
 __all__ = ["Answer", "CellTotals", "Curator", "Tree"]
 
 
-class Curator:
+class Curator(Uncopied):
     """Answers queries about the rows of one dataset until its budget is used up.
 
     Parameters
@@ -118,9 +119,6 @@ class Curator:
     def __repr__(self) -> str:
         epsilon, delta = (float(x) for x in self.ledger.left)
         return f"Curator(n_features={self.box.n_features}, left=({epsilon:.6g}, {delta:.3g}))"
-
-    def __reduce__(self) -> NoReturn:
-        self._data.__reduce__()
 
     def reserve(self, purpose: str, caps: Caps) -> Account:
         """Set a part of the budget aside for one fit; raises `Overspent` if too little is left."""

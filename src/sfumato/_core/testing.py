@@ -6,13 +6,14 @@ A transcript holds exact numbers. It is for made-up rows only and is never relea
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import count
 from math import isqrt
-from typing import Any
+from typing import Any, get_args
 
 import mpmath
 import numpy as np
@@ -38,13 +39,29 @@ from sfumato._core.releases.privtree import PrivTreeSplits
 from sfumato._core.sampling.additive import check_cube, check_scale
 from sfumato._core.sampling.choice import log_probabilities
 from sfumato._core.sampling.joint import check_ball, check_cylinder
-from sfumato._core.sampling.source import Noise, Sampled
+from sfumato._core.sampling.source import Noise
 from sfumato._core.sampling.stream import Stream
 from sfumato._lattice.box import Box
+from sfumato._lattice.kernels import dispatch
 from sfumato.engines._rows import Rows
 
 
-class ReplayedNoise(Sampled):
+@contextmanager
+def use_loops(backend: dispatch.Backend) -> Iterator[None]:
+    """Force NumPy's loops, or the compiled ones, inside a `with` block, in all threads."""
+    known = get_args(dispatch.Backend)
+    if backend not in known:
+        raise ValueError(f"backend must be one of {known}, got {backend!r}")
+    if backend == "numba" and dispatch.compiled_loops() is None:
+        raise ImportError('numba is not installed; it comes with pip install "sfumato[fast]"')
+    before, dispatch.backend = dispatch.backend, backend
+    try:
+        yield
+    finally:
+        dispatch.backend = before
+
+
+class ReplayedNoise(Noise):
     """Noise for tests: the same key gives the same draws in the same order of calls.
 
     Guarantee: none. Whoever knows the key can take the noise off again.
@@ -62,7 +79,7 @@ class ReplayedNoise(Sampled):
         return Stream(hashlib.sha256(self._key + number).digest())
 
 
-class NoNoise:
+class NoNoise(Noise):
     """Zeros, so that tests can compare exact answers; a selection takes the first of the best.
 
     Guarantee: none. What comes out is as raw as what went in.
@@ -70,7 +87,7 @@ class NoNoise:
 
     replayable = True
 
-    def stream(self) -> None:
+    def stream(self) -> None:  # type: ignore[override]
         """Return no random bits."""
 
     def laplace(self, scale: Fraction, size: int) -> Ints:

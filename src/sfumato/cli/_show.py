@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sfumato._accounting.text import sentences_of, table_of
-from sfumato._serialization import to_dict
+from sfumato._released_model import to_dict
 
 if TYPE_CHECKING:
     from sfumato._accounting.receipt import Receipt

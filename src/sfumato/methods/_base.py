@@ -267,3 +267,24 @@ def projection_of(
         f"scale·directions has entries of up to {largest:.3g}, which cannot be rounded to "
         f"whole numbers over 2^0 to 2^{MAX_SHIFT} of {_FEWEST_BITS} bits: rescale it"
     )
+
+
+def directions_of(projection: Projection) -> Floats:
+    """The matrix as it acts: matrix / 2^shift."""
+    return np.ldexp(projection.matrix.astype(np.float64), -projection.shift)
+
+
+def to_view(projection: Projection, points: ArrayLike) -> Floats:
+    """Map lattice points to the view, without cutting off or clipping anything."""
+    moved = np.asarray(points, dtype=np.float64) - projection.offset
+    values: Floats = moved @ directions_of(projection).T
+    return values
+
+
+def from_view(projection: Projection, points: ArrayLike) -> Floats:
+    """Map viewed points back, for directions at right angles to each other."""
+    directions = directions_of(projection)
+    squares = np.square(directions).sum(axis=1)
+    inverse = directions / np.where(squares > 0, squares, 1)[:, np.newaxis]
+    values: Floats = projection.offset + np.asarray(points, dtype=np.float64) @ inverse
+    return values

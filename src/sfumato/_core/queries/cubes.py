@@ -13,7 +13,7 @@ from sfumato._core.queries.cells import Nearest
 from sfumato._core.queries.projection import Projection
 from sfumato._lattice.box import MAX_NUMBERS
 from sfumato._lattice.kernels import dispatch as kernels
-from sfumato._lattice.kernels.cubes import Index, child_counts
+from sfumato._lattice.kernels.cubes import Index, cells_of_nearest, child_counts, labelled_totals
 
 WIDEST = 2**20
 """The longest side of a cube, and the farthest corner, in lattice steps."""
@@ -138,5 +138,5 @@ class NearestInProjection:
 
     def total(self, rows: Lattice, state: Ints) -> None:
         """Count and sum one block of rows."""
-        labels = kernels.cells_of_nearest(self.projection.see(rows), self.cells.centers)
-        kernels.labelled_totals(rows, labels, state)
+        labels = cells_of_nearest(self.projection.see(rows), self.cells.centers)
+        labelled_totals(rows, labels, state)

@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from sfumato._base.types import Floats, Ints, Lattice
+from sfumato._base.types import Ints, Lattice
 from sfumato._lattice.box import MAX_NUMBERS, REACH, Box, NanPolicy
 from sfumato._lattice.kernels.dispatch import MAX_FEATURES
 from sfumato._lattice.kernels.projection import Weights, project
@@ -91,11 +90,6 @@ class Projection:
         """Number of columns that come out."""
         return int(self.matrix.shape[0])
 
-    @property
-    def directions(self) -> Floats:
-        """The matrix as it acts: matrix / 2^shift."""
-        return np.ldexp(self.matrix.astype(np.float64), -self.shift)
-
     def box(self, nan: NanPolicy = "center") -> Box:
         """Describe the viewed lattice: one unit per step."""
         side = (float(REACH),) * self.n_out
@@ -104,19 +98,6 @@ class Projection:
     def see(self, rows: Lattice) -> Lattice:
         """Map every lattice row of a block, exactly."""
         return project(rows, self._weights)
-
-    def to_view(self, points: ArrayLike) -> Floats:
-        """Map lattice points to the view, without cutting off or clipping anything."""
-        values: Floats = (np.asarray(points, dtype=np.float64) - self.offset) @ self.directions.T
-        return values
-
-    def from_view(self, points: ArrayLike) -> Floats:
-        """Map viewed points back, for directions at right angles to each other."""
-        directions = self.directions
-        squares = np.square(directions).sum(axis=1)
-        inverse = directions / np.where(squares > 0, squares, 1)[:, np.newaxis]
-        values: Floats = self.offset + np.asarray(points, dtype=np.float64) @ inverse
-        return values
 
     @cached_property
     def _weights(self) -> Weights:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Floats, Ints
-from sfumato._core.sampling.exact import UNSETTLED, exp_fixed, settle, uniform_below
+from sfumato._core.sampling.exact import UNSETTLED, arithmetic, as_real, settle, uniform_below
 from sfumato._core.sampling.source import Noise
 from sfumato._core.sampling.stream import Stream, counter_mode_slack
 
@@ -257,6 +257,14 @@ def _exact_class(
     sums = list(accumulate([size * floor, *parts]))
     # An exponential is off by less than 2, and no more candidates have a score than there are.
     return _place(sums, 6 * size, raws[0], bits)
+
+
+def exp_fixed(exponent: Fraction, bits: int) -> int:
+    """Return 2^bits * e^-exponent as an integer, off by less than 2."""
+    if exponent > bits:
+        return 0
+    context = arithmetic(bits)
+    return int(context.floor(context.ldexp(context.exp(-as_real(context, exponent)), bits)))
 
 
 def selection_slack(candidates: int) -> float:

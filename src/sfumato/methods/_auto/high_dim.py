@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from sfumato._lattice.box import REACH
 from sfumato.methods._auto.budget import AXES, MANY, BudgetSplit, RowCount
 from sfumato.methods._auto.refine import Clusters, mean_of, merge, radius_around, refine
 from sfumato.methods._auto.synopsis import centers_of, on_tree
-from sfumato.methods._base import Centers, KChoice, projection_of
+from sfumato.methods._base import Centers, KChoice, from_view, projection_of, to_view
 
 # Half width of the domain along an axis, in standard deviations; less along random ones.
 _SPREAD = 2.5
@@ -110,7 +111,7 @@ def main_axes(
     projection = projection_of(directions, mean, REACH / radius)
     domain = _domain(-reach * REACH, reach * REACH)
     seen = curator.view(projection)
-    return Axes(seen, domain, projection.from_view, REACH / radius, 0.0, note)
+    return Axes(seen, domain, partial(from_view, projection), REACH / radius, 0.0, note)
 
 
 def _main(ball: Curator, share: Share, split: BudgetSplit, n: float) -> tuple[Floats, Floats]:
@@ -205,11 +206,11 @@ def _in_span(curator: Curator, moved: Clusters, split: BudgetSplit) -> Clusters:
     directions = np.linalg.svd(points - middle, full_matrices=False)[2][: max(1, len(points) - 1)]
     longest = 2 * REACH * math.sqrt(points.shape[1])
     projection = projection_of(directions, middle, REACH / longest)
-    seen, start = curator.view(projection), projection.to_view(points)
+    seen, start = curator.view(projection), to_view(projection, points)
     inside = Clusters(start, moved.sizes, moved.radii * REACH / longest)
     for part in split.span:
         inside = refine(seen, inside, split.steps.share(part))
-    shift = projection.from_view(inside.centers) - projection.from_view(start)
+    shift = from_view(projection, inside.centers) - from_view(projection, start)
     return replace(moved, centers=np.clip(points + shift, -REACH, REACH))
 
 

@@ -21,7 +21,7 @@ from sfumato._synopsis.kmeans import Weighted, assign, lloyd, weighted_kmeans
 from sfumato.methods._auto.refine import has_cube
 from sfumato.methods._balcan.config import PhaseBudget, Recipe, Sizes
 from sfumato.methods._balcan.partition import Cutting, into_ball, partition, shifted_cube, threshold
-from sfumato.methods._base import Centers, Task, projection_of
+from sfumato.methods._base import Centers, Task, directions_of, projection_of
 from sfumato.methods._dplloyd import lloyd_step, move_to_means
 
 
@@ -34,7 +34,7 @@ def recovered(
     in lattice steps and sizes (k,). A centre whose noisy count is too small stays at the shortest
     point that is projected to where it was found.
     """
-    lifted = found @ np.linalg.pinv(projection.directions).T + projection.offset
+    lifted = found @ np.linalg.pinv(directions_of(projection)).T + projection.offset
     points: Floats = np.clip(lifted, -REACH, REACH).astype(np.float64)
     cells = NearestInProjection(projection, Nearest(found.astype(np.int64)))
     first, *rounds = shares

@@ -23,6 +23,7 @@ from sfumato.methods._balcan.partition import (
     together,
 )
 from sfumato.methods._balcan.run import gaussian_projection
+from sfumato.methods._base import to_view
 
 F = Fraction
 PAGE = Path(__file__).parents[4] / "docs" / "balcan.md"
@@ -87,14 +88,14 @@ def test_the_projection_ends_in_a_ball_that_holds_the_cube():
         lengths = np.sqrt(np.square(seen).sum(axis=1))
         assert lengths.max() <= REACH
         assert lengths.max() > 0.99 * REACH
-    whole = gaussian_projection(3, 3, rng).to_view(np.eye(3) * REACH)
+    whole = to_view(gaussian_projection(3, 3, rng), np.eye(3) * REACH)
     np.testing.assert_allclose(whole, np.eye(3) * REACH / np.sqrt(3), rtol=1e-4, atol=1)
 
 
 def test_lengths_are_kept_on_average():
     squares = [
         np.square(
-            gaussian_projection(50, 5, np.random.default_rng(s)).to_view(np.full(50, REACH))
+            to_view(gaussian_projection(50, 5, np.random.default_rng(s)), np.full(50, REACH))
         ).sum()
         for s in range(400)
     ]
