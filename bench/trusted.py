@@ -89,7 +89,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
         "_core/local/lattice.py _core/local/ndlaplace.py _core/local/one_column.py "
         "_core/local/ldp.py _core/local/randomizer.py _core/local/__init__.py "
         "local/_transformer.py local/_ndlaplace.py local/_mechanisms.py local/_clustering.py "
-        "local/_receipt.py local/__init__.py",
+        "local/__init__.py",
     ),
 }
 """The files of each chapter, in the order in which to read them."""

@@ -45,26 +45,7 @@ _HOMES = {
 }
 _MODULES = ("attacks", "evaluate", "nonprivate", "tuning")
 
-__all__ = [
-    "METHODS",
-    "Box",
-    "Curator",
-    "LocalClustering",
-    "NDLaplace",
-    "Overspent",
-    "PrivateKMeans",
-    "Synopsis",
-    "TableFile",
-    "attacks",
-    "estimate_bounds",
-    "evaluate",
-    "load",
-    "local_epsilon",
-    "mean_displacement",
-    "nonprivate",
-    "plan",
-    "tuning",
-]
+__all__ = sorted([*_HOMES, *_MODULES])
 
 
 def __getattr__(name: str) -> object:
@@ -79,4 +60,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

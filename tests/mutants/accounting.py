@@ -161,13 +161,13 @@ MUTANTS = {
         f"{RECEIPT}::test_what_finite_precision_adds_is_rounded_up",
     ),
     "slack of local reports is stated as δ": Mutant(
-        "local/_receipt.py",
+        "local/_transformer.py",
         "return finite_precision_delta(self.between_any_two, self.slack)",
         "return self.slack",
         f"{RECEIPT}::test_local_reports_say_what_finite_precision_adds",
     ),
     "metric reports count ε for one unit of distance": Mutant(
-        "local/_receipt.py",
+        "local/_transformer.py",
         "return finite_precision_delta(self.between_any_two, self.slack)",
         "return finite_precision_delta(self.epsilon, self.slack)",
         f"{RECEIPT}::test_metric_reports_say_what_finite_precision_adds_by_distance",

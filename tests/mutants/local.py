@@ -115,8 +115,8 @@ MUTANTS = {
     ),
     "a table is read as a whole": Mutant(
         "cli/_rewrite.py",
-        'in _blocks(layout, to_parquet=name.lower().endswith(".parquet")):',
-        'in list(_blocks(layout, to_parquet=name.lower().endswith(".parquet"))):',
+        'in _blocks(layout, to_parquet=name.endswith(".parquet")):',
+        'in list(_blocks(layout, to_parquet=name.endswith(".parquet"))):',
         f"{CLI}::test_holds_one_block_at_a_time",
     ),
 }

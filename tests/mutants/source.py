@@ -127,8 +127,8 @@ MUTANTS = {
         "tests/e2e/test_cli_fit.py::test_missing_cells_follow_the_nan_policy",
     ),
     "a check counts no rows with missing cells": Mutant(
-        "cli/_file_report.py",
-        "incomplete += int((~np.isfinite(block.values) & ~block.text).any(axis=1).sum())",
+        "cli/_inspect.py",
+        "incomplete += int(missing.any(axis=1).sum())",
         "incomplete += 0",
         "tests/e2e/test_cli.py::test_check_counts_exactly_and_names_no_value",
     ),

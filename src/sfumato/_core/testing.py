@@ -33,7 +33,6 @@ from sfumato._core.mechanisms import (
 from sfumato._core.private_data import PrivateData
 from sfumato._core.releases.choose import Selection
 from sfumato._core.releases.first_below import AboveThreshold
-from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._core.releases.max_cover import Covering
 from sfumato._core.releases.privtree import PrivTreeSplits
 from sfumato._core.sampling.additive import check_cube, check_scale
@@ -118,12 +117,16 @@ class NoNoise(Noise):
 
 @dataclass
 class Transcript:
-    """Everything a curator was asked and answered, one step for each charge."""
+    """Everything a curator was asked and answered, one step for each charge.
+
+    `replay` is the transcript whose answers are released again, if there is one.
+    """
 
     queries: list[Any] = field(default_factory=list)
     mechanisms: list[Any] = field(default_factory=list)
     exact: list[Any] = field(default_factory=list)
     released: list[Any] = field(default_factory=list)
+    replay: Transcript | None = field(default=None, repr=False, compare=False)
 
 
 class RecordedData(PrivateData):
@@ -134,14 +137,8 @@ class RecordedData(PrivateData):
 
     def __init__(self, rows: Rows, box: Box, ledger: Ledger, noise: Noise) -> None:
         super().__init__(rows, box, ledger, noise)
-        # Views share both.
+        # Views share it.
         self.transcript = Transcript()
-        self.replayed: list[Transcript | None] = [None]
-
-    @property
-    def replay(self) -> Transcript | None:
-        """What is released again, if anything."""
-        return self.replayed[0]
 
     def admit(self, query: Any, kinds: Sequence[type], *shares: Share) -> Any:  # noqa: ANN401
         """As `PrivateData.admit`, and write the query down."""
@@ -152,16 +149,13 @@ class RecordedData(PrivateData):
     def draw(self, mechanism: Any, exact: Any) -> Any:  # noqa: ANN401
         """As `PrivateData.draw`, and write down what is released, or release what is written."""
         released = super().draw(mechanism, exact)
-        if isinstance(mechanism, Covering):
-            # Of a grid its size and its scores are kept, for the point that is released.
-            point = self._one_of_many(mechanism, released)
-            kept = (exact.score(point), exact.classes(), exact.net.size)
-            self.transcript.exact[-1].append(kept)
-            return point
-        if isinstance(mechanism, PrivTreeSplits):
-            bits = self._one_of_many(mechanism, released)
+        if isinstance(mechanism, Covering | PrivTreeSplits):
+            released = self._one_of_many(mechanism, released)
+            if isinstance(mechanism, Covering):
+                # Of a grid its size and its scores are kept, for the point that is released.
+                exact = (exact.score(released), exact.classes(), exact.net.size)
             self.transcript.exact[-1].append(exact)
-            return bits
+            return released
         if isinstance(mechanism, Selection):
             mechanism = (mechanism.share, mechanism.scale, mechanism.law)
         return self._remember(mechanism, np.array(exact), released)
@@ -179,17 +173,18 @@ class RecordedData(PrivateData):
             mine.mechanisms.append(mechanism)
             mine.exact.append([])
             mine.released.append([])
-        if self.replay is not None:
-            released = self.replay.released[len(mine.released) - 1][len(mine.released[-1])]
+        if mine.replay is not None:
+            released = mine.replay.released[len(mine.released) - 1][len(mine.released[-1])]
         mine.released[-1].append(released)
         return released
 
     def _remember(self, mechanism: object, exact: Any, released: Any) -> Any:  # noqa: ANN401
-        if self.replay is not None:
-            released = self.replay.released[len(self.transcript.released)]
-        self.transcript.mechanisms.append(mechanism)
-        self.transcript.exact.append(exact)
-        self.transcript.released.append(released)
+        mine = self.transcript
+        if mine.replay is not None:
+            released = mine.replay.released[len(mine.released)]
+        mine.mechanisms.append(mechanism)
+        mine.exact.append(exact)
+        mine.released.append(released)
         return released
 
 
@@ -205,30 +200,18 @@ class Recording:
         found: Transcript = self._data.transcript
         return found
 
-    @transcript.setter
-    def transcript(self, transcript: Transcript) -> None:
-        self._data.transcript = transcript
-
     @property
     def replay(self) -> Transcript | None:
         """What is released again, if anything."""
-        again: Transcript | None = self._data.replay
-        return again
+        return self.transcript.replay
 
     @replay.setter
     def replay(self, transcript: Transcript | None) -> None:
-        self._data.replayed[0] = transcript
+        self.transcript.replay = transcript
 
 
 class RecordingCurator(Recording, Curator):
     """A curator that keeps a transcript, for tests.
-
-    Guarantee: none. The transcript holds exact numbers.
-    """
-
-
-class RecordingHistograms(Recording, HistogramCurator):
-    """The same for rows without bounds.
 
     Guarantee: none. The transcript holds exact numbers.
     """

@@ -22,20 +22,18 @@ from sfumato.cli._inputs import (
 )
 from sfumato.cli._inspect import check_rows
 from sfumato.cli._methods import configured
-from sfumato.cli._show import console, print_centers, print_receipt, shown
+from sfumato.cli._show import console, counted, print_centers, print_receipt, shown
 from sfumato.engines._files import layout_of
 from sfumato.engines.formats._table import Layout
 
 
 def run(request: o.Fit) -> None:
     """Fit, write the model, and print it. All that can be refused is refused before the charge."""
-    _check(request)
-    if request.bounds and request.bounds_file is not None:
-        raise ValueError("bounds come from --bounds or from --bounds-file, not from both")
+    model = _model(request)
     file = file_of(request, request.data)
     layout = layout_of(file, groups=request.groups)
     _check_output(request, *(Path(each.where) for each in layout.table.files if each.local))
-    model = _model(request, layout)
+    model.bounds = _bounds(request, layout)
     check_rows(request, layout)
     many = len(request.data) > 1
     title = f"{len(request.data)} files" if many else Path(request.data[0]).name
@@ -47,24 +45,15 @@ def run(request: o.Fit) -> None:
         return
     out = console()
     k = len(model.cluster_centers_)
-    centers = "centre" if k == 1 else "centres"
-    out.print(f"{k} private {centers} of {title}, by {request.method}")
+    out.print(f"{counted(k, 'private centre')} of {title}, by {request.method}")
     print_centers(out, model, layout.titles)
     print_receipt(out, model.receipt_)
     out.print(f"Model written to {request.output}", soft_wrap=True)
 
 
-def _n_clusters(request: o.Fit) -> int | str:
-    return int(request.k) if request.k.lstrip("+-").isdecimal() else request.k
-
-
-def _check(request: o.Fit) -> None:
-    """Refuse what is wrong whatever the file holds."""
-    n_clusters = _n_clusters(request)
-    if n_clusters != "auto":
-        if isinstance(n_clusters, str):
-            raise ValueError(f"-k must be a whole number or auto, got {request.k!r}")
-        check_whole(n_clusters, "-k")
+def _model(request: o.Fit) -> PrivateKMeans:
+    """The model, but for its bounds. Refuses what is wrong whatever the file holds."""
+    n_clusters = _n_clusters(request.k)
     check_epsilon(request.epsilon)
     check_delta(request.delta)
     check_groups(request)
@@ -74,23 +63,14 @@ def _check(request: o.Fit) -> None:
         raise ValueError(
             f"--random-state must be a whole number from 0 to 2^32 - 1, got {request.random_state}"
         )
-    configured(request.method, request.settings)
+    method = configured(request.method, request.settings)
     check_engine(request)
     _check_output(request)
-
-
-def _check_output(request: o.Fit, *files: Path) -> None:
-    bounds = [] if request.bounds_file is None else [request.bounds_file]
-    check_output(request.output, *map(Path, request.data), *files, *bounds)
-
-
-def _model(request: o.Fit, layout: Layout) -> PrivateKMeans:
     return PrivateKMeans(
-        n_clusters=_n_clusters(request),
+        n_clusters=n_clusters,
         epsilon=request.epsilon,
         delta=request.delta,
-        bounds=_bounds(request, layout),
-        method=configured(request.method, request.settings),
+        method=method,
         n_rows=request.n_rows,
         nan="drop" if request.nan is o.Nan.DROP else "center",
         max_rows_per_group=request.max_rows_per_group,
@@ -98,17 +78,29 @@ def _model(request: o.Fit, layout: Layout) -> PrivateKMeans:
     )
 
 
+def _n_clusters(text: str) -> int | str:
+    if text == "auto":
+        return text
+    if not text.lstrip("+-").isdecimal():
+        raise ValueError(f"-k must be a whole number or auto, got {text!r}")
+    return check_whole(int(text), "-k")
+
+
+def _check_output(request: o.Fit, *files: Path) -> None:
+    bounds = [] if request.bounds_file is None else [request.bounds_file]
+    check_output(request.output, *map(Path, request.data), *files, *bounds)
+
+
 def _bounds(request: o.Fit, layout: Layout) -> str | tuple[tuple[float, ...], ...]:
-    if PRIVATE in (request.bounds or []):
-        if request.bounds != [PRIVATE] or request.bounds_file is not None:
-            raise ValueError(
-                "--bounds private estimates the bounds of all columns: give no other bounds"
-            )
-        return PRIVATE
-    box = needed_box(
-        request, layout, "; or --bounds private, which estimates them with a quarter of ε"
-    )
-    return box.lower, box.upper
+    if PRIVATE not in (request.bounds or []):
+        private = "; or --bounds private, which estimates them with a quarter of ε"
+        box = needed_box(request, layout, private)
+        return box.lower, box.upper
+    if request.bounds != [PRIVATE]:
+        raise ValueError(
+            "--bounds private estimates the bounds of all columns: give no other bounds"
+        )
+    return PRIVATE
 
 
 def run_predict(request: o.Predict) -> None:
@@ -134,8 +126,8 @@ def run_predict(request: o.Predict) -> None:
         return
     out = console()
     if missing:
-        have = "row has" if missing == 1 else "rows have"
-        out.print(f"{missing:,} {have} missing cells, taken for the centre of their column.")
+        have = counted(missing, "row has", "rows have")
+        out.print(f"{have} missing cells, taken for the centre of their column.")
     out.print(f"{rows:,} labels written to {output}", soft_wrap=True)
 
 

@@ -76,8 +76,10 @@ def columns_asked(texts: list[str] | None) -> tuple[str, ...] | None:
 
 
 def columns_bounded(request: o.Bounded) -> BoundedColumns:
-    """Read from --bounds or --bounds-file which columns there are."""
+    """Read from --bounds or --bounds-file which columns there are; refuses both at once."""
     texts = request.bounds or []
+    if texts and request.bounds_file is not None:
+        raise ValueError("bounds come from --bounds or from --bounds-file, not from both")
     if request.bounds_file is None:
         names = tuple(text.rpartition("=")[0] for text in texts if "=" in text)
         alone = len(names) == len(texts)
@@ -113,13 +115,10 @@ _ADVICE = "write --bounds LOW,HIGH for all columns or --bounds COLUMN=LOW,HIGH f
 
 def box_of(request: o.Bounded, layout: Layout) -> Box | None:
     """Build the box of the columns that are read; None if no bounds were given at all."""
-    texts, file = request.bounds, request.bounds_file
-    if texts and file is not None:
-        raise ValueError("bounds come from --bounds or from --bounds-file, not from both")
-    if file is not None:
-        pairs = _from_file(layout, file)
-    elif texts:
-        pairs = _from_texts(layout, texts)
+    if request.bounds_file is not None:
+        pairs = _from_file(layout, request.bounds_file)
+    elif request.bounds:
+        pairs = _from_texts(layout, request.bounds)
     else:
         return None
     without = [name for name, pair in zip(layout.names, pairs, strict=True) if pair is None]

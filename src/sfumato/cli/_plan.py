@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
-from rich.console import Console
 from rich.table import Table
 
 from sfumato._accounting.budget import Ledger
@@ -13,14 +13,13 @@ from sfumato._base.files import write_whole
 from sfumato._base.validation import check_epsilon, check_whole
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._planning import plan, sentences_of, table_of
-from sfumato._private_bounds.estimate import ReleasedBounds, release_bounds
+from sfumato._private_bounds.estimate import release_bounds
 from sfumato.cli import _options as o
 from sfumato.cli._app import passes, print_json
-from sfumato.cli._inputs import check_groups, check_output, file_of, pair_of
+from sfumato.cli._inputs import Pair, check_groups, check_output, file_of, pair_of
 from sfumato.cli._inspect import check_rows
-from sfumato.cli._show import console, number, print_receipt
+from sfumato.cli._show import console, number, print_receipt, table_with
 from sfumato.engines._files import layout_of
-from sfumato.engines.formats._table import Layout
 
 
 def run(request: o.Plan) -> None:
@@ -68,14 +67,18 @@ def run_bounds(request: o.Bounds) -> None:
     file = file_of(request, request.data)
     layout = layout_of(file, groups=request.groups)
     check_rows(request, layout)
-    most = request.max_rows_per_group
     curator = HistogramCurator(
-        file, ledger=Ledger(epsilon), groups=request.groups, max_rows_per_group=most
+        file,
+        ledger=Ledger(epsilon),
+        groups=request.groups,
+        max_rows_per_group=request.max_rows_per_group,
     )
     with passes(f"reading {request.data.name}"):
         released = release_bounds(curator, epsilon)
-    pairs = [list(pair) for pair in zip(released.lower, released.upper, strict=True)]
-    found = dict(zip(_keys(layout), pairs, strict=True))
+    pairs = list(zip(released.lower, released.upper, strict=True))
+    # Names that --bounds-file finds again.
+    names = layout.given_names or map(str, layout.positions)
+    found = dict(zip(names, pairs, strict=True))
     if request.output is not None:
         write_whole(request.output, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     receipt = Receipt.of(
@@ -90,22 +93,14 @@ def run_bounds(request: o.Bounds) -> None:
         return
     out = console()
     out.print(f"Private bounds of {request.data.name}")
-    _print_bounds(out, layout, released)
+    out.print(_table(layout.titles, pairs))
     print_receipt(out, receipt)
     if request.output is not None:
         out.print(f"Written to {request.output}, for --bounds-file", soft_wrap=True)
 
 
-def _keys(layout: Layout) -> tuple[str, ...]:
-    """Names that --bounds-file finds again."""
-    return layout.given_names or tuple(str(i) for i in layout.positions)
-
-
-def _print_bounds(out: Console, layout: Layout, released: ReleasedBounds) -> None:
-    table = Table()
-    table.add_column("column", overflow="ellipsis", no_wrap=True)
-    table.add_column("lower", justify="right")
-    table.add_column("upper", justify="right")
-    for title, low, high in zip(layout.titles, released.lower, released.upper, strict=True):
+def _table(titles: Sequence[str], pairs: list[Pair]) -> Table:
+    table = table_with("lower", "upper")
+    for title, (low, high) in zip(titles, pairs, strict=True):
         table.add_row(title, number(low, low, high), number(high, low, high))
-    out.print(table)
+    return table

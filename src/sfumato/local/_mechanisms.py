@@ -17,8 +17,9 @@ from sfumato._core.local.ldp import (
     LatticeLDP,
     LatticeStaircase,
 )
+from sfumato._core.local.randomizer import Missing
 from sfumato._lattice.box import REACH, Box
-from sfumato.local._transformer import LocalPlan, LocalTransformer, MissingPolicy
+from sfumato.local._transformer import LocalPlan, LocalTransformer
 
 Cut = Literal["none", "clamp"]
 
@@ -49,7 +50,7 @@ class LocalMechanism(LocalTransformer):
     _: KW_ONLY
     bounds: Any = None
     truncation: Cut = "none"
-    nan: MissingPolicy = "center"
+    nan: Missing = "center"
 
     def plan(self, box: Box) -> LocalPlan:
         """Make a plan from public settings; all that can be refused is refused here."""

@@ -17,7 +17,7 @@ from sfumato._accounting.receipt import Receipt
 from sfumato._accounting.text import shown_above
 from sfumato._released_model import receipt_from
 from sfumato.local._mechanisms import Piecewise
-from sfumato.local._receipt import LocalReceipt
+from sfumato.local._transformer import LocalReceipt
 from sfumato.methods import Auto, Task
 
 F = Fraction

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sfumato.cli._file_report import check_file
+from sfumato.cli._inspect import check_file
 from sfumato.engines._files import TableFile, layout_of, open_file
 from sfumato.engines._partitions import pieces_of
 from sfumato.engines.formats import _csv as delimited
