@@ -125,7 +125,8 @@ def layout_of(
         at_least=isinstance(columns, list),
     )
     tables = [_table(file, text) for file in stored(path, _FORMATS)]
-    return select(ConcatTable.of(tables), columns, groups, keep)
+    table = ConcatTable(tables) if len(tables) > 1 else tables[0]
+    return select(table, columns, groups, keep)
 
 
 class FileOpener:
