@@ -17,7 +17,7 @@ from sfumato._base.types import Floats, Ints, Lattice
 from sfumato.engines._labels import keys_of
 from sfumato.engines._partitions import Piece
 from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Task, counted
-from sfumato.engines.formats._parquet import values_of
+from sfumato.engines.formats._parquet import floats_of, values_of
 
 Batches = Iterator[Any]
 OnBatches = Callable[[Batches], Batches]
@@ -48,7 +48,7 @@ class Columns:
             for batch in batches:
                 if self.owned:
                     labels.extend(batch.column(self.n_features).to_pylist())
-                yield floats_of(batch, self.n_features)
+                yield floats_of(batch.columns[: self.n_features])
 
         return blocks(), labels if self.owned else None
 
@@ -175,14 +175,6 @@ def received(task: Task, batches: Iterable[Any]) -> Iterator[Partial | Picked]:
         empty = task.kernel.empty()
         if len(data) == empty.nbytes:
             yield Partial(parts, np.frombuffer(data, dtype=np.int64).reshape(empty.shape))
-
-
-def floats_of(batch: Any, width: int) -> Floats:  # noqa: ANN401
-    """The numbers of a batch of doubles, of shape (n, width); NaN where a value is missing."""
-    block = np.empty((batch.num_rows, width))
-    for column in range(width):
-        block[:, column] = batch.column(column).to_numpy(zero_copy_only=False)
-    return block
 
 
 def _sent(result: Partial | Picked) -> Batches:

@@ -81,8 +81,7 @@ class Parquet(Table):
     def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
         first = 1
         for batch in self._batches(positions):
-            columns = [_floats(column) for column in batch]
-            yield Block.clean(np.column_stack(columns), first)
+            yield Block.clean(floats_of(batch.columns), first)
             first += batch.num_rows
 
     def cells(self, position: int) -> Iterator[list[Any]]:
@@ -189,10 +188,9 @@ def values_of(column: Any) -> list[Any]:  # noqa: ANN401
     return values
 
 
-def _floats(column: Any) -> Floats:  # noqa: ANN401
-    """Numbers as float64, and NaN where a value is missing."""
+def floats_of(columns: Sequence[Any]) -> Floats:
+    """Arrow columns of numbers as one block of shape (n, d); NaN where a value is missing."""
     arrow = _pyarrow()
-    if arrow.types.is_boolean(column.type):
-        column = column.cast(arrow.uint8())
-    values = column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return np.asarray(values, dtype=np.float64)
+    whole = [c.cast(arrow.uint8()) if arrow.types.is_boolean(c.type) else c for c in columns]
+    # safe=False: an integer that float64 has to round is no reason to raise.
+    return np.column_stack([np.asarray(c.cast(arrow.float64(), safe=False)) for c in whole])
