@@ -7,9 +7,10 @@ import re
 import sys
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from threading import Event, Thread
 from typing import Any
 
@@ -20,7 +21,7 @@ from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
 from sfumato.engines._files import FileOpener
 from sfumato.engines._memory import check_width
-from sfumato.engines._partitions import PartedRows, PartitionsMissing, pieces_of
+from sfumato.engines._partitions import PartedRows, PartitionsMissing, Piece, pieces_of
 from sfumato.engines._progress import Pass, latest
 from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Rows, Task
 from sfumato.engines._spark_worker import (
@@ -28,17 +29,14 @@ from sfumato.engines._spark_worker import (
     MARK,
     NUMBERS,
     SENT,
-    Columns,
     OnBatches,
-    Pieces,
-    Source,
     add,
-    keying,
+    encode,
     mark,
-    reading,
+    read_keyed,
     received,
-    running,
-    snapping,
+    run_task,
+    with_keys,
 )
 from sfumato.engines._threads import allowed_threads
 from sfumato.engines.formats._table import Layout
@@ -98,24 +96,23 @@ class SparkEngine:
 
     Spark may partition a frame differently each time it is read, for example when an executor has
     come or gone. So encoded rows are repartitioned to `n_parts` partitions, a number that is fixed
-    here, unless `fixed` says that the frame has exactly those whenever it is read.
+    here; unless the frame holds the numbers of `pieces` of files, one in each partition.
     """
 
     def __init__(
         self,
         frame: Any,  # noqa: ANN401
-        source: Source,
+        n_features: int,
         n_parts: int,
         *,
-        fixed: bool = False,
+        pieces: Sequence[Piece] | None = None,
         max_rows_per_group: int | None = None,
         keep: bool = True,
     ) -> None:
         self._frame = frame
-        self._source = source
-        self.n_features = source.n_features
+        self.n_features = n_features
         self.n_parts = n_parts
-        self._fixed = fixed
+        self._pieces = pieces
         self.max_rows_per_group = max_rows_per_group
         self._keep = keep
         self._box: Box | None = None
@@ -125,7 +122,7 @@ class SparkEngine:
     def run(self, task: Task) -> Iterator[Partial | Picked]:
         """Yield what the task returns for every partition, when all are done."""
         lattice, stages = self._lattice(task.encoder)
-        sent = mapped(lattice, running(task, self.n_features), SENT)
+        sent = mapped(lattice, partial(run_task, task=task), SENT)
         if isinstance(task, Fold):
             size = task.kernel.empty().size
             if 8 * size * self.n_parts > _RECEIVED_BYTES:
@@ -145,16 +142,17 @@ class SparkEngine:
         """The encoded rows, and in how many stages Spark computes a task on them."""
         if self._box is not None and encoder == self._box:
             return self._kept[0], 1
-        snap = snapping(self._source, encoder, self.max_rows_per_group, self.n_parts)
-        lattice = mapped(self._frame, snap, LATTICE)
-        if not self._fixed:
+        most, pieces = self.max_rows_per_group, self._pieces
+        work = partial(encode, encoder=encoder, most=most, n_parts=self.n_parts, pieces=pieces)
+        lattice = mapped(self._frame, work, LATTICE)
+        if pieces is None:
             lattice = lattice.repartitionById(self.n_parts, "part")
         # Encodings of histograms are not cached.
         if self._keep and isinstance(encoder, Box):
             self.close()
             self._kept.append(lattice.persist(StorageLevel.MEMORY_AND_DISK))
             self._box = encoder
-        return lattice, 1 if self._fixed else 2
+        return lattice, 2 if pieces is None else 1
 
 
 def mapped(frame: Any, work: OnBatches, schema: str) -> Any:  # noqa: ANN401
@@ -278,10 +276,12 @@ def open_spark(
     """
     table = _columns(frame, groups)
     width = len(table.columns) - (groups is not None)
-    parts = collected(mapped(table.select(functions.lit(0)), mark, MARK)).num_rows
-    if groups is not None:
-        table = mapped(table, keying(width), _keyed(width))
-    return PartedRows(_engine(table, width, max(1, parts), groups, max_rows_per_group, keep=keep))
+    most = check_whole(max_rows_per_group, "max_rows_per_group")
+    parts = max(1, collected(mapped(table.select(functions.lit(0)), mark, MARK)).num_rows)
+    if groups is None:
+        return PartedRows(SparkEngine(table, width, parts, keep=keep))
+    keyed = mapped(table, partial(with_keys, width=width), _keyed(width))
+    return PartedRows(_gathered(keyed, width, parts, most, keep=keep))
 
 
 @FileOpener
@@ -305,13 +305,13 @@ def open_spark_files(
 def _files(spark: Any, layout: Layout, most: int) -> SparkEngine:  # noqa: ANN401
     width = len(layout.positions)
     cores = spark.sparkContext.defaultParallelism
-    pieces = Pieces(tuple(pieces_of(layout, at_least=_PIECES_PER_CORE * cores)))
-    n_parts = len(pieces.pieces)
+    pieces = pieces_of(layout, at_least=_PIECES_PER_CORE * cores)
+    n_parts = len(pieces)
     numbers = spark.range(0, n_parts, 1, n_parts)
     if layout.owner is None:
-        return SparkEngine(numbers, pieces, n_parts, fixed=True)
-    table = mapped(numbers, reading(pieces), _keyed(width))
-    return _engine(table, width, n_parts, "owner", most)
+        return SparkEngine(numbers, width, n_parts, pieces=pieces)
+    keyed = mapped(numbers, partial(read_keyed, pieces=pieces), _keyed(width))
+    return _gathered(keyed, width, n_parts, most)
 
 
 def _keyed(width: int) -> str:
@@ -319,21 +319,17 @@ def _keyed(width: int) -> str:
     return ", ".join([*(f"c{i} double" for i in range(width)), f"c{width} string"])
 
 
-def _engine(
-    table: Any,  # noqa: ANN401
+def _gathered(
+    keyed: Any,  # noqa: ANN401
     width: int,
     n_parts: int,
-    groups: str | None,
     most: int,
     *,
     keep: bool = True,
 ) -> SparkEngine:
-    if groups is None:
-        return SparkEngine(table, Columns(width), n_parts, keep=keep)
-    check_whole(most, "max_rows_per_group")
-    gathered = table.repartition(n_parts, table.columns[-1])
-    source = Columns(width, owned=True)
-    return SparkEngine(gathered, source, n_parts, max_rows_per_group=most, keep=keep)
+    """All rows of a group lie in one partition."""
+    gathered = keyed.repartition(n_parts, keyed.columns[-1])
+    return SparkEngine(gathered, width, n_parts, max_rows_per_group=most, keep=keep)
 
 
 def _columns(frame: Any, groups: str | None) -> Any:  # noqa: ANN401
