@@ -93,10 +93,10 @@ def lattice_of(rng, n_parts):
 
 
 def total(task, sent, n_parts):
-    tally = PartitionSum(n_parts)
+    tally = PartitionSum(n_parts, task.kernel.empty())
     for part in received(task, (batch for batches in sent for batch in batches)):
         tally.take(part)
-    return tally.total(task.kernel.empty())
+    return tally.total()
 
 
 @settings(max_examples=30)

@@ -13,7 +13,7 @@ MUTANTS = {
     "a second copy of a partition is counted": Mutant(
         "engines/_partitions.py",
         "        if known == fresh:\n            return False\n",
-        "        if known == fresh:\n            return True\n",
+        "        if known == fresh:\n            known = set()\n",
         EVERY,
     ),
     "a missing partition is tolerated": Mutant(
@@ -54,14 +54,15 @@ MUTANTS = {
     ),
     "a tally writes into the first state": Mutant(
         "engines/_partitions.py",
-        "self._state = partial.state.copy()",
-        "self._state = partial.state",
+        "        self._state += partial.state\n",
+        "        if self._seen:\n            self._state += partial.state\n"
+        "        else:\n            self._state = partial.state\n",
         f"{PARTS}::test_a_tally_leaves_the_states_it_was_given_alone",
     ),
     "states of another shape are broadcast": Mutant(
         "engines/_partitions.py",
-        "elif self._state.shape != partial.state.shape:",
-        "elif self._state.ndim != partial.state.ndim:",
+        "if self._state.shape != partial.state.shape:",
+        "if self._state.ndim != partial.state.ndim:",
         f"{PARTS}::test_a_tally_refuses_what_it_cannot_tell_apart",
     ),
     "rows that are dropped are counted in tasks": Mutant(
@@ -90,8 +91,8 @@ MUTANTS = {
     ),
     "rows that change between passes are taken": Mutant(
         "engines/_partitions.py",
-        "        if not np.array_equal(counts, sizes):\n",
-        "        if counts.sum() > sizes.sum():\n",
+        "        if not np.array_equal(counts.total(), sizes):\n",
+        "        if counts.total().sum() > sizes.sum():\n",
         f"{PARTS}::test_rows_that_change_between_two_passes_are_noticed",
     ),
     "pieces of a text file overlap": Mutant(

@@ -110,8 +110,8 @@ MUTANTS = {
     ),
     "Dask compares keys of its own partition only": Mutant(
         "engines/_dask.py",
-        "labels = table.keys()",
-        "labels = features[table.owner].compute()",
+        'labels = owner.map_partitions(keys_in, meta=(owner.name, "object")).compute()',
+        "labels = owner.compute()",
         f"{DASK}::test_partitions_of_unlike_types_hold_one_person",
     ),
     "Spark gathers rows by labels as they are": Mutant(

@@ -158,6 +158,10 @@ class FileOpener:
         """Open files; paths and columns are as for `open_file`."""
         layout = layout_of(paths, columns=columns, groups=groups, header=header, sep=sep)
         most = check_whole(max_rows_per_group, "max_rows_per_group")
+        if workers is not None and scheduler is not None:
+            raise ValueError("workers are started here, or there is a scheduler: not both")
+        if workers is not None:
+            check_whole(workers, "workers")
         yield from self._engine(layout, most, workers, scheduler)
 
 

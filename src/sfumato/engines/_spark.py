@@ -14,8 +14,9 @@ from functools import partial
 from threading import Event, Thread
 from typing import Any
 
+import pyarrow as pa
 from pyspark import StorageLevel, inheritable_thread_target
-from pyspark.sql import SparkSession, functions, types
+from pyspark.sql import DataFrame, SparkSession, functions, types
 
 from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
@@ -46,7 +47,7 @@ _PAUSE = 0.2
 
 
 @contextmanager
-def followed(session: Any, stages: int) -> Iterator[None]:  # noqa: ANN401
+def followed(session: SparkSession, stages: int) -> Iterator[None]:
     """Report the tasks of Spark's next stages, so many, as progress of the pass that has begun.
 
     Does nothing if the pass is not watched. Spark Connect does not report tasks.
@@ -65,7 +66,7 @@ def followed(session: Any, stages: int) -> Iterator[None]:  # noqa: ANN401
         over.set()
 
 
-def _follow(session: Any, stages: int, watched: Pass, ready: Event, over: Event) -> None:  # noqa: ANN401
+def _follow(session: SparkSession, stages: int, watched: Pass, ready: Event, over: Event) -> None:
     # Progress must not raise: the session may end meanwhile.
     with suppress(Exception):
         try:
@@ -101,7 +102,7 @@ class SparkEngine:
 
     def __init__(
         self,
-        frame: Any,  # noqa: ANN401
+        frame: DataFrame,
         n_features: int,
         n_parts: int,
         *,
@@ -116,7 +117,7 @@ class SparkEngine:
         self.max_rows_per_group = max_rows_per_group
         self._keep = keep
         self._box: Box | None = None
-        self._kept: list[Any] = []
+        self._kept: list[DataFrame] = []
         weakref.finalize(self, _forget, self._kept).atexit = False
 
     def run(self, task: Task) -> Iterator[Partial | Picked]:
@@ -138,7 +139,7 @@ class SparkEngine:
         self._box = None
         _unpersist(self._kept)
 
-    def _lattice(self, encoder: RowEncoder) -> tuple[Any, int]:
+    def _lattice(self, encoder: RowEncoder) -> tuple[DataFrame, int]:
         """The encoded rows, and in how many stages Spark computes a task on them."""
         if self._box is not None and encoder == self._box:
             return self._kept[0], 1
@@ -155,7 +156,7 @@ class SparkEngine:
         return lattice, 2 if pieces is None else 1
 
 
-def mapped(frame: Any, work: OnBatches, schema: str) -> Any:  # noqa: ANN401
+def mapped(frame: DataFrame, work: OnBatches, schema: str) -> DataFrame:
     """Let Spark call `work` on the batches of every partition."""
     with warnings.catch_warnings():
         # Arrow batches do not need pandas.
@@ -163,7 +164,7 @@ def mapped(frame: Any, work: OnBatches, schema: str) -> Any:  # noqa: ANN401
         return frame.mapInArrow(work, schema)
 
 
-def collected(frame: Any) -> Any:  # noqa: ANN401
+def collected(frame: DataFrame) -> pa.Table:
     """Collect a small table on the driver."""
     collect = inheritable_thread_target(frame.sparkSession)(frame.toArrow)
     try:
@@ -184,14 +185,14 @@ def _reason(error: Exception) -> str:
     return f"{name}{words}" if name in _SYSTEM else str(name)
 
 
-def _forget(kept: list[Any]) -> None:
+def _forget(kept: list[DataFrame]) -> None:
     """Unpersist the rows of an engine that has been garbage collected."""
     # In a thread of its own: the connection of this one to Spark may be in use.
     if kept:
         Thread(target=_unpersist, args=(kept,), daemon=True).start()
 
 
-def _unpersist(kept: list[Any]) -> None:
+def _unpersist(kept: list[DataFrame]) -> None:
     while kept:
         # The session may have ended.
         with suppress(Exception):
@@ -208,15 +209,11 @@ _HERE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.
 
 
 @contextmanager
-def session(workers: int | None = None, scheduler: str | None = None) -> Iterator[Any]:
+def session(workers: int | None = None, scheduler: str | None = None) -> Iterator[SparkSession]:
     """Use the active session, or start one on a master or on this machine and end it.
 
     Executors run the Python that PYSPARK_PYTHON names; by default one at the path of this one.
     """
-    if workers is not None and scheduler is not None:
-        raise ValueError("workers are started here, or there is a scheduler: not both")
-    if workers is not None:
-        check_whole(workers, "workers")
     if scheduler is not None and not scheduler.startswith(("spark://", "local")):
         raise ValueError(f"a Spark master has an address like spark://host:7077, got {scheduler!r}")
     active = SparkSession.getActiveSession()
@@ -232,7 +229,7 @@ def session(workers: int | None = None, scheduler: str | None = None) -> Iterato
         spark.stop()
 
 
-def _started(master: str) -> Any:  # noqa: ANN401
+def _started(master: str) -> SparkSession:
     settings = {**_QUIET, **(_HERE if master.startswith("local") else {})}
     builder = SparkSession.builder.master(master).appName("sfumato")
     for name, value in settings.items():
@@ -259,7 +256,7 @@ _LABELS = (
 
 
 def open_spark(
-    frame: Any,  # noqa: ANN401
+    frame: DataFrame,
     groups: str | None = None,
     max_rows_per_group: int = 1,
     *,
@@ -302,7 +299,7 @@ def open_spark_files(
             engine.close()
 
 
-def _files(spark: Any, layout: Layout, most: int) -> SparkEngine:  # noqa: ANN401
+def _files(spark: SparkSession, layout: Layout, most: int) -> SparkEngine:
     width = len(layout.positions)
     cores = spark.sparkContext.defaultParallelism
     pieces = pieces_of(layout, at_least=_PIECES_PER_CORE * cores)
@@ -320,19 +317,14 @@ def _keyed(width: int) -> str:
 
 
 def _gathered(
-    keyed: Any,  # noqa: ANN401
-    width: int,
-    n_parts: int,
-    most: int,
-    *,
-    keep: bool = True,
+    keyed: DataFrame, width: int, n_parts: int, most: int, *, keep: bool = True
 ) -> SparkEngine:
     """All rows of a group lie in one partition."""
     gathered = keyed.repartition(n_parts, keyed.columns[-1])
     return SparkEngine(gathered, width, n_parts, max_rows_per_group=most, keep=keep)
 
 
-def _columns(frame: Any, groups: str | None) -> Any:  # noqa: ANN401
+def _columns(frame: DataFrame, groups: str | None) -> DataFrame:
     """The features as doubles, then the labels of groups, checked by the schema alone."""
     if not hasattr(frame, "mapInArrow"):
         raise TypeError(f"a Spark {type(frame).__name__} was passed; pass a DataFrame")
@@ -354,7 +346,7 @@ def _columns(frame: Any, groups: str | None) -> Any:  # noqa: ANN401
     return plain.select(*chosen)
 
 
-def _check(fields: list[Any]) -> None:
+def _check(fields: list[types.StructField]) -> None:
     if not fields:
         raise ValueError("the data frame has no column to cluster; at least one is needed")
     check_width(len(fields))
@@ -364,7 +356,7 @@ def _check(fields: list[Any]) -> None:
         raise TypeError(f"columns must hold numbers; these do not: {listing}")
 
 
-def _check_label(field: Any) -> None:  # noqa: ANN401
+def _check_label(field: types.StructField) -> None:
     if not isinstance(field.dataType, _LABELS):
         kind = field.dataType.simpleString()
         raise TypeError(f"column {field.name} ({kind}) cannot hold labels of groups")
