@@ -7,7 +7,7 @@ FILES = "tests/laws/test_engines_files.py"
 EVERY = f"{PARTS}::test_any_order_any_cut_and_any_repetition_count_each_row_once"
 CUT = f"{FILES}::test_any_cut_gives_the_same_integers"
 GROUPS = f"{FILES}::test_groups_keep_the_rows_that_they_keep_in_memory"
-UNIT = "tests/unit/engines/test_file_engine.py"
+UNIT = "tests/unit/engines/test_files_pieces.py"
 
 MUTANTS = {
     "a second copy of a partition is counted": Mutant(
@@ -132,25 +132,25 @@ MUTANTS = {
         CUT,
     ),
     "each piece keeps its own few rows of a group": Mutant(
-        "engines/_file_engine.py",
+        "engines/_files.py",
         "        rows = np.concatenate((rows, self._rows[seen].ravel()))\n",
         "        rows = np.concatenate((rows, np.full(seen.size * self._most, _NO_ROW)))\n",
         GROUPS,
     ),
     "groups keep a row more": Mutant(
-        "engines/_file_engine.py",
+        "engines/_files.py",
         "GroupSampler([len(codes) for codes in self._groups], self.max_rows_per_group)",
         "GroupSampler([len(codes) for codes in self._groups], self.max_rows_per_group + 1)",
         GROUPS,
     ),
     "groups are numbered anew in each piece": Mutant(
-        "engines/_file_engine.py",
+        "engines/_files.py",
         "codes = numbered(piece.labels(), known)",
         "codes = numbered(piece.labels())",
         GROUPS,
     ),
     "rows that are dropped take the place of others of their group": Mutant(
-        "engines/_file_engine.py",
+        "engines/_files.py",
         "            own = codes[start:stop][kept].astype(np.int64)\n",
         "            kept = np.ones_like(kept)\n"
         "            own = codes[start:stop][kept].astype(np.int64)\n",

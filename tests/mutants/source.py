@@ -27,7 +27,7 @@ MUTANTS = {
         "engines/formats/_records.py",
         "self._note(offset, ends[outside])",
         "self._note(offset, ends)",
-        "tests/unit/engines/test_file_engine.py::test_spans_begin_where_records_do_and_hold_every_byt"
+        "tests/unit/engines/test_files_pieces.py::test_spans_begin_where_records_do_and_hold_every_byt"
         "e",
     ),
     "quotes inside of fields are let through": Mutant(

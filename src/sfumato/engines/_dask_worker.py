@@ -95,7 +95,7 @@ def _careful(block: Any) -> Floats:  # noqa: ANN401
 def pandas_of(piece: Piece) -> Any:  # noqa: ANN401
     """Read a piece of a file as a data frame, with the labels of groups in its last column."""
     values = np.concatenate([np.empty((0, len(piece.positions))), *piece.blocks()])
-    return _labelled(values, list(chain.from_iterable(piece.labels())))
+    return _labelled(values, list(piece.labels()))
 
 
 def _labelled(values: Floats, labels: list[Any]) -> Any:  # noqa: ANN401

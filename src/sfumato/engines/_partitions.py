@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class PartitionSum:
         self._step = Pass(n_parts).step
 
     def take(self, partial: Partial) -> bool:
-        """Add a partial sum; False if it was counted before. One that is partly known is refused."""
+        """Add a partial sum; False if it was counted before. One partly known is refused."""
         fresh = set(partial.parts)
         if len(fresh) != len(partial.parts) or not all(0 <= part < self._n_parts for part in fresh):
             raise RuntimeError("an engine sent back partitions that are not there, or one twice")
@@ -177,13 +177,13 @@ class Piece:
             yield block.values
         self._check()
 
-    def labels(self) -> Iterator[list[str]]:
+    def labels(self) -> Iterator[Any]:
         """Read the key of every row's label."""
         if self.owner is None:
             raise ValueError("no column names the groups")
         self._check()
         for cells in self.table.cells(self.owner):
-            yield keys_of(cells)
+            yield from keys_of(cells)
         self._check()
 
     def _check(self) -> None:
@@ -192,19 +192,15 @@ class Piece:
                 raise FileChanged(f"{file} has changed since it was opened")
 
 
-def pieces_of(
-    layout: Layout, cells: int | None = None, *, at_least: int | None = None
-) -> list[Piece]:
-    """Cut the files of a layout into pieces of about so many cells; each row is in one of them.
+def pieces_of(layout: Layout, at_least: int = 1) -> list[Piece]:
+    """Cut the files of a layout into pieces; each row is in one of them.
 
-    `at_least` is a number of pieces, of which none is too small to be worth a task.
+    There are about `at_least` of them or more, unless they would be too small to be worth a task.
     """
     whole, width = Piece.whole(layout), len(layout.positions)
-    if at_least is not None:
-        each = layout.table.about_rows() * width // at_least
-        cells = min(max(each, _LEAST_CELLS), _PIECE_CELLS)
     stamps = dict(zip(layout.table.files, whole.stamps, strict=True))
-    rows = max(1, (cells or _PIECE_CELLS) // width)
+    each = layout.table.about_rows() * width // at_least
+    rows = max(1, min(max(each, _LEAST_CELLS), _PIECE_CELLS) // width)
     return [
         Piece(table, layout.positions, layout.owner, tuple(stamps[file] for file in table.files))
         for table in layout.table.pieces(rows)

@@ -43,7 +43,7 @@ def mark(batches: Batches) -> Batches:
 def read_keyed(batches: Batches, pieces: Sequence[Piece]) -> Batches:
     """Read pieces of files as columns, with the keys of the labels of groups in the last one."""
     for piece in _numbered(batches, pieces):
-        labels = (label for block in piece.labels() for label in block)
+        labels = piece.labels()
         for block in piece.blocks():
             yield _with_keys([*map(pa.array, block.T)], [next(labels) for _ in block])
 

@@ -21,7 +21,7 @@ from sfumato._core.queries.counts import Nearest
 from sfumato._lattice.box import Box
 from sfumato.engines import _partitions as parts
 from sfumato.engines import _rows as tasks
-from sfumato.engines._file_engine import as_done
+from sfumato.engines._files import as_done
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import PartedRows, PartitionsMissing, PartitionSum
 from sfumato.engines._progress import watch
