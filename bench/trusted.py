@@ -81,7 +81,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
         "engines/formats/_table.py "
         "engines/formats/_records.py engines/formats/_csv.py engines/formats/_npy.py "
         "engines/formats/_parquet.py engines/formats/__init__.py engines/_partitions.py "
-        "engines/_file_engine.py engines/_dask.py engines/_dask_worker.py engines/_spark.py "
+        "engines/_dask.py engines/_dask_worker.py engines/_spark.py "
         "engines/_spark_worker.py engines/_compss.py",
     ),
     "local": (

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sfumato._core.testing import use_loops
 from sfumato._lattice.box import REACH, Box
-from sfumato.engines._file_engine import GroupSampler
+from sfumato.engines._files import GroupSampler
 from sfumato.engines._groups import few_of_each, hash_rows, hashes_of
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import PartedRows

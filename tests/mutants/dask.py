@@ -54,9 +54,9 @@ MUTANTS = {
         f"{DASK}::test_many_small_partitions_are_done_together",
     ),
     "Dask keeps rows that are to be left out": Mutant(
-        "engines/_dask_worker.py",
-        "return whole if kept.all() else whole[kept]",
-        "return whole",
+        "engines/_rows.py",
+        "yield rows if kept.all() else rows[kept]",
+        "yield rows",
         f"{DASK}::test_rows_with_missing_cells_are_left_out_where_that_is_asked_for",
     ),
     "Dask tells what a worker said about a row": Mutant(

@@ -177,7 +177,7 @@ _HASHING = {
         f"{HASHING}::test_groups_keep_the_rows_with_the_least_hashes_of_their_own",
     ),
     "groups in pieces keep rows of the first piece first": Mutant(
-        "engines/_file_engine.py",
+        "engines/_files.py",
         "hashes_of(lattice[kept]), rows.astype(np.int64))",
         "hashes_of(lattice[kept]) >> np.uint64(part), rows.astype(np.int64))",
         f"{HASHING}::test_groups_that_lie_in_many_pieces_keep_the_same_rows",

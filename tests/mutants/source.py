@@ -27,7 +27,7 @@ MUTANTS = {
         "engines/formats/_records.py",
         "self._note(offset, ends[outside])",
         "self._note(offset, ends)",
-        "tests/unit/engines/test_file_engine.py::test_spans_begin_where_records_do_and_hold_every_byt"
+        "tests/unit/engines/test_files_pieces.py::test_spans_begin_where_records_do_and_hold_every_byt"
         "e",
     ),
     "quotes inside of fields are let through": Mutant(
@@ -110,8 +110,8 @@ MUTANTS = {
     ),
     "Dask compares keys of its own partition only": Mutant(
         "engines/_dask.py",
-        "labels = table.keys()",
-        "labels = features[table.owner].compute()",
+        'labels = owner.map_partitions(keys_in, meta=(owner.name, "object")).compute()',
+        "labels = owner.compute()",
         f"{DASK}::test_partitions_of_unlike_types_hold_one_person",
     ),
     "Spark gathers rows by labels as they are": Mutant(

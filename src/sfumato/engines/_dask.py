@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain, pairwise
-from queue import Empty, SimpleQueue
+from copy import copy
+from itertools import chain
 from typing import Any
 
 import dask
+import numpy as np
 from dask import delayed
 from numpy.typing import NDArray
 
@@ -21,9 +22,9 @@ from sfumato.engines._dask_worker import (
     encoded_partition,
     floats_of,
     frame_of_pieces,
+    keys_in,
     run_here,
     run_on,
-    same,
     table_of,
 )
 from sfumato.engines._files import FileOpener
@@ -53,14 +54,11 @@ _SETTINGS = {
 
 def current_client() -> Any:  # noqa: ANN401
     """The client that Dask itself would use, or None."""
-    try:
+    with suppress(ImportError, ValueError):
         from distributed import Client
-    except ImportError:
-        return None
-    try:
+
         return Client.current()
-    except ValueError:
-        return None
+    return None
 
 
 @contextmanager
@@ -73,16 +71,13 @@ def connected(workers: int | None = None, scheduler: str | None = None) -> Itera
     from distributed import Client, LocalCluster
 
     if scheduler is not None:
-        if workers is not None:
-            raise ValueError("workers are started here, or there is a scheduler: not both")
         with Client(scheduler, set_as_default=False) as client:
             yield client
         return
-    count = check_whole(allowed_threads() if workers is None else workers, "workers")
     with (
         dask.config.set(_SETTINGS),
         LocalCluster(
-            n_workers=count,
+            n_workers=workers or allowed_threads(),
             threads_per_worker=1,
             processes=True,
             # Reports of errors may contain values of rows.
@@ -104,11 +99,9 @@ _BATCH_BYTES = 2**26
 # Passes with less than this per thread do without tasks of the scheduler: docs/decisions/0013.
 _SHORT_BYTES = 2**27
 
-# A task that goes to more workers than this is sent once and copied from worker to worker.
+# A task that goes to more workers than this is sent once and copied from worker to worker: as the
+# result of a call, which is recomputed when it is lost.
 _COPIES = 16
-
-# Results that come within so many seconds are fetched together.
-_CLOSELY = 0.02
 
 # Errors whose messages contain no values of rows.
 _HARMLESS = (OSError, ImportError, FileChanged)
@@ -172,7 +165,7 @@ class DaskEngine:
         self._encoder = encoder
 
     def _on(self, task: Task, batches: list[list[int]]) -> list[Any]:
-        given = task if len(batches) <= _COPIES else self._client.submit(same, task, pure=False)
+        given = task if len(batches) <= _COPIES else self._client.submit(copy, task, pure=False)
         lattices = [[self._lattices[part] for part in batch] for batch in batches]
         futures: list[Any] = self._client.map(
             run_on, [given] * len(batches), batches, lattices, pure=False, retries=_RETRIES
@@ -209,7 +202,10 @@ class DaskEngine:
         if workers != self._workers:
             holders = self._client.who_has(self._lattices)
             keys = [lattice.key for lattice in self._lattices]
-            sizes = _sizes(self._client, keys)
+            sizes: dict[str, int] = {}
+            # One may have been lost just now, which tasks will recompute.
+            with suppress(KeyError):
+                sizes = self._client.nbytes(keys, summary=False)
             self._homes = [next(iter(holders.get(key, ())), "") for key in keys]
             threads = max(1, sum(workers.values()))
             held = [sizes.get(key, 0) for key in keys]
@@ -219,48 +215,21 @@ class DaskEngine:
         return self._batches
 
     def _results(self, futures: list[Any]) -> Iterator[Partial | Picked]:
-        done: SimpleQueue[Any] = SimpleQueue()
+        from distributed import as_completed
+
         try:
-            for future in futures:
-                future.add_done_callback(done.put)
-            waiting = len(futures)
-            while waiting:
-                ready = _next(done, waiting)
-                waiting -= len(ready)
-                for results in self._gathered(ready):
-                    yield from results
-        except BaseException:
+            for ready in as_completed(futures, loop=self._client.loop).batches():
+                yield from chain.from_iterable(self._client.gather(ready))
+        except BaseException as error:
             # What still runs is cancelled, and what could not be computed is tried again.
             self._encoder = None
             self._client.cancel(futures)
-            raise
-
-    def _gathered(self, ready: list[Any]) -> list[Results]:
-        try:
-            results: list[Results] = self._client.gather(ready)
-        except Exception as error:
+            if not isinstance(error, Exception):
+                raise
             said = f" ({error})" if isinstance(error, _HARMLESS) else ""
             raise PartitionsMissing(
                 f"a Dask worker could not count its partitions: {type(error).__name__}{said}"
             ) from None
-        return results
-
-
-def _sizes(client: Any, keys: list[str]) -> dict[str, int]:  # noqa: ANN401
-    """The bytes of each key; empty if one was lost just now, which tasks will recompute."""
-    sizes: dict[str, int] = {}
-    with suppress(KeyError):
-        sizes = client.nbytes(keys, summary=False)
-    return sizes
-
-
-def _next(done: SimpleQueue[Any], waiting: int) -> list[Any]:
-    """Wait for one result, and for those that follow within a moment."""
-    ready = [done.get()]
-    with suppress(Empty):
-        while len(ready) < waiting:
-            ready.append(done.get(timeout=_CLOSELY))
-    return ready
 
 
 def deal(homes: Sequence[str], sizes: Sequence[int], threads: int) -> list[list[int]]:
@@ -269,13 +238,12 @@ def deal(homes: Sequence[str], sizes: Sequence[int], threads: int) -> list[list[
     homes, sizes: the worker that holds each partition, and its bytes.
     """
     step = max(1, min(_BATCH_BYTES, sum(sizes) // threads))
-    batches = []
+    batches: list[list[int]] = []
     for home in dict.fromkeys(homes):
         parts = [part for part, other in enumerate(homes) if other == home]
         held = sum(sizes[part] for part in parts)
         count = min(len(parts), max(1, round(held / step)))
-        edges = [len(parts) * i // count for i in range(count + 1)]
-        batches += [parts[a:b] for a, b in pairwise(edges)]
+        batches += [batch.tolist() for batch in np.array_split(parts, count)]
     return batches
 
 
@@ -346,7 +314,8 @@ def _on(client: Any, table: DaskTable, most: int) -> Rows:  # noqa: ANN401
 def _here(table: DaskTable, most: int) -> Rows:
     features, labels = table.data, None
     if table.owner is not None:
-        labels = table.keys()
+        owner = features[table.owner]
+        labels = owner.map_partitions(keys_in, meta=(owner.name, "object")).compute()
         features = features.drop(columns=table.owner)
     parts = DaskTable(features, table.n_features).parts()
     together = allowed_threads()

@@ -44,15 +44,14 @@ def codes_of(groups: Any) -> Ints:  # noqa: ANN401
         if dtype.kind in "biu":
             return codes.astype(np.int64)
         # As a list, times in nanoseconds would be plain numbers.
-        return numbered([keys_of(distinct if dtype.kind in "mM" else distinct.tolist())])[codes]
-    return numbered([keys_of(groups.to_pylist() if hasattr(groups, "to_pylist") else groups)])
+        return numbered(keys_of(distinct if dtype.kind in "mM" else distinct.tolist()))[codes]
+    return numbered(keys_of(groups.to_pylist() if hasattr(groups, "to_pylist") else groups))
 
 
-def numbered(keys: Iterable[list[Any]], codes: dict[Any, int] | None = None) -> Ints:
+def numbered(keys: Iterable[Any], codes: dict[Any, int] | None = None) -> Ints:
     """Number groups in the order in which their keys appear; `codes` holds those so far."""
     known = {} if codes is None else codes
-    numbers = (known.setdefault(key, len(known)) for block in keys for key in block)
-    return np.fromiter(numbers, dtype=np.int64)
+    return np.fromiter((known.setdefault(key, len(known)) for key in keys), dtype=np.int64)
 
 
 def hash_rows(rows: Lattice, key: int) -> Hashes:

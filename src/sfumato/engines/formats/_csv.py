@@ -35,7 +35,7 @@ from sfumato.engines.formats._records import (
     spans_of,
 )
 from sfumato.engines.formats._storage import StoredFile
-from sfumato.engines.formats._table import Block, Bools, OneFile
+from sfumato.engines.formats._table import Block, Bools, Table
 
 Header = bool | Literal["guess"] | None
 """Whether the first record names the columns; None is not declared."""
@@ -69,7 +69,7 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Delimited(OneFile):
+class Delimited(Table):
     """A text table: its separator and columns are known. See `Table`.
 
     A piece of it has the bytes of `span`; `line` is that of the first byte. With `at_least`,

@@ -13,11 +13,11 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from sfumato.engines.formats._storage import StoredFile
-from sfumato.engines.formats._table import Block, OneFile, rows_at_once
+from sfumato.engines.formats._table import Block, Table, rows_at_once
 
 
 @dataclass(frozen=True)
-class Npy(OneFile):
+class Npy(Table):
     """An array on disk, of shape (n, d). A piece of it has the rows of `span`; see `Table`."""
 
     file: StoredFile
