@@ -15,7 +15,14 @@ from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import NanPolicy
 from sfumato._private_bounds.estimate import UnboundedRows
-from sfumato._released_model import ReleasedModel, load_as, name_features
+from sfumato._released_model import (
+    ReleasedModel,
+    is_restored,
+    keep_release,
+    load_as,
+    name_features,
+    settings_of,
+)
 from sfumato._synopsis import Synopsis
 from sfumato.methods import Centers, Method, Task, clusters_of, method_of
 from sfumato.methods._base import check_centers
@@ -97,7 +104,14 @@ class PrivateKMeans(ReleasedModel):
         self.max_rows_per_group = max_rows_per_group
         self.random_state = random_state
 
-    def fit(self, X: Any, y: None = None, *, groups: Any = None) -> Self:  # noqa: ANN401
+    def fit(
+        self,
+        X: Any,  # noqa: ANN401
+        y: None = None,
+        *,
+        groups: Any = None,  # noqa: ANN401
+        request: str | None = None,
+    ) -> Self:
         """Find private centres of `X`: an array, a data frame, files, or a `Curator`.
 
         Rows given directly open a budget of their own, used up by this fit. A `Curator` keeps one
@@ -112,6 +126,9 @@ class PrivateKMeans(ReleasedModel):
             Ignored.
         groups : array-like of shape (n_samples,) or column name, optional
             Whose rows are whose: protects each group as a whole.
+        request : str, optional
+            With a `Curator` whose ledger lasts: a name for this fit. The same name returns the
+            model that was released under it, at no further cost.
 
         Returns
         -------
@@ -124,6 +141,8 @@ class PrivateKMeans(ReleasedModel):
         n_rows = None if self.n_rows is None else check_whole(self.n_rows, "n_rows", least=0)
         epsilon, delta = check_epsilon(self.epsilon), check_delta(self.delta)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        if request is not None and is_restored(self, X, request):
+            return self
         opened = self._open(X, groups, Ledger(epsilon, delta))
         self.n_features_in_ = opened.n_features
         self.__dict__.pop("feature_names_in_", None)
@@ -137,13 +156,12 @@ class PrivateKMeans(ReleasedModel):
         curator, before, notes = (
             opened.bounded() if isinstance(opened, UnboundedRows) else (opened, (), ())
         )
-        account = curator.reserve(type(method).__name__, caps)
-        try:
-            found = method(curator, task, account=account, rng=rng)
-        finally:
-            curator.ledger.cancel(account)
-        centers = check_centers(found, type(method).__name__, task)
+        name, settings = type(method).__name__, settings_of(self) if curator.ledger.durable else ""
+        account = curator.reserve(name, caps, request=request, settings=settings)
+        centers = check_centers(_run(method, curator, task, account, rng), name, task)
         self._keep(centers, curator, (*before, account), (*notes, *centers.notes))
+        if curator.ledger.durable:
+            keep_release(self, curator.ledger, account)
         return self
 
     def _keep(
@@ -185,6 +203,20 @@ class PrivateKMeans(ReleasedModel):
             max_rows_per_group=self.max_rows_per_group,
             ledger=ledger,
         )
+
+
+def _run(
+    method: Method, curator: Curator, task: Task, account: Account, rng: np.random.Generator
+) -> Centers:
+    """Run a method. An account that was not charged is taken back, of others it is said."""
+    try:
+        return method(curator, task, account=account, rng=rng)
+    except BaseException as error:
+        if account.entries:
+            error.add_note(curator.ledger.stays_spent(account))
+        raise
+    finally:
+        curator.ledger.cancel(account)
 
 
 def _nan_notes(nan: NanPolicy) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sfumato._accounting.budget import Account, Ledger
 from sfumato._accounting.guarantee import Guarantee
 from sfumato._accounting.receipt import Line, Receipt
 from sfumato._base.files import write_whole
@@ -132,23 +133,69 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
 def name_features(model: Any, X: Any, groups: Any) -> None:  # noqa: ANN401
     """Keep the names of the columns of a table, if it has any; (n, d) in the user's units."""
-    if isinstance(X, Curator):
-        return
-    if not (where := elsewhere(X)):
+    if not (isinstance(X, Curator) or elsewhere(X)):
         validate_data(model, split_groups(X, groups)[0], skip_check_array=True)
-    elif (names := names_of(where, X, groups, model.n_features_in_)) is not None:
+        return
+    names = X.names if isinstance(X, Curator) else names_of(elsewhere(X), X, groups, _width(model))
+    if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _width(model: Any) -> int:  # noqa: ANN401
+    return int(model.n_features_in_)
+
+
+def settings_of(model: Any) -> str:  # noqa: ANN401
+    """What a fit is asked for, as text: public settings alone."""
+    settings = {
+        "n_clusters": model.n_clusters,
+        "epsilon": model.epsilon,
+        "delta": model.delta,
+        "n_rows": model.n_rows,
+        "method": _method_to_dict(model.method),
+    }
+    return json.dumps(settings, sort_keys=True, default=str)
+
+
+def is_restored(model: Any, X: Any, request: str) -> bool:  # noqa: ANN401
+    """Whether a request was answered before; the model is filled with its release then."""
+    if not isinstance(X, Curator):
+        raise ValueError("a request is named with a Curator whose ledger lasts: sfumato.Ledger")
+    text = X.ledger.recorded(request, settings_of(model))
+    if text is None:
+        return False
+    found = from_dict(json.loads(text), type(model))
+    settings = model.get_params()
+    model.__dict__.update({n: v for n, v in vars(found).items() if n not in settings})
+    return True
+
+
+def keep_release(model: Any, ledger: Ledger, account: Account) -> None:  # noqa: ANN401
+    """Keep a model in a durable ledger."""
+    receipt = model.receipt_
+    delta = f", δ = {receipt.delta:.3g}" if receipt.delta else ""
+    summary = {
+        "method": receipt.method,
+        "guarantee": f"ε = {receipt.epsilon:.6g}{delta}, {receipt.guarantee.neighbours}",
+        "receipt": receipt.to_dict(),
+    }
+    ledger.release(account, text_of(model), summary)
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:  # noqa: ANN401
     """Write a fitted model, completely or not at all."""
+    write_whole(path, text_of(model))
+
+
+def text_of(model: Any) -> str:  # noqa: ANN401
+    """A fitted model as JSON."""
     data = to_dict(model)
     synopsis = data.pop("synopsis", None)
     text = json.dumps(data, indent=2, ensure_ascii=False)
     if synopsis is not None:
         # A line for each cell would be millions of lines.
         text = text.removesuffix("\n}") + f',\n  "synopsis": {json.dumps(synopsis)}\n}}'
-    write_whole(path, text + "\n")
+    return text + "\n"
 
 
 def to_dict(model: Any) -> dict[str, Any]:  # noqa: ANN401

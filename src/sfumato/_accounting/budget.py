@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 from sfumato._accounting.composition import mu2_beside
 from sfumato._accounting.gaussian_dp import mu2_of
@@ -225,6 +225,11 @@ class Ledger(Uncopied):
         return None
 
     @property
+    def bounds(self) -> Any:  # noqa: ANN401
+        """The bounds of the columns, if they are declared."""
+        return None
+
+    @property
     def total(self) -> tuple[Fraction, Fraction]:
         """(ε, δ) of all accounts that it will ever grant."""
         return self._total
@@ -270,6 +275,20 @@ class Ledger(Uncopied):
             object.__setattr__(account, name, value)
         self._accounts[account] = entries
         return account
+
+    def recorded(self, request: str, settings: str) -> str | None:
+        """The release of a request that was answered before: only a durable ledger keeps them."""
+        raise ValueError("a request is named for a ledger that lasts: sfumato.Ledger")
+
+    def release(self, account: Account, text: str, summary: dict[str, Any]) -> str:
+        """Keep what a fit releases: only a durable ledger does."""
+        raise ValueError("releases are kept by a ledger that lasts: sfumato.Ledger")
+
+    def stays_spent(self, account: Account) -> str:
+        """Say what an account cost that ended without a release."""
+        from sfumato._accounting.text import spent_words
+
+        return spent_words(account)
 
     def cancel(self, account: Account) -> None:
         """Close an account that was never charged, and take it back: no row was read for it."""

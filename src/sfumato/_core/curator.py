@@ -8,6 +8,7 @@ from typing import Any, Self
 from sfumato._accounting.budget import Account, Caps, Ledger, Share, Uncopied
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._core.answers import Answer, CellTotals, Tree
+from sfumato._core.declared import Opened, declared_bounds, opened_ledger
 from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.cells import Grid, Nearest
 from sfumato._core.queries.choose import Score
@@ -29,7 +30,8 @@ from sfumato._core.releases.sample_aggregate import release_block_means
 from sfumato._core.sampling.choice import Selector
 from sfumato._core.sampling.source import Noise, SecureNoise
 from sfumato._lattice.box import Box, NanPolicy, columns_in
-from sfumato.engines._open import rows_of
+from sfumato.engines._elsewhere import names_of
+from sfumato.engines._open import elsewhere, rows_of
 
 __all__ = ["Answer", "CellTotals", "Curator", "Tree"]
 
@@ -42,7 +44,7 @@ class Curator(Uncopied):
     X : array, data frame, path or rows of an engine
         The dataset. It is not read before the first query is charged.
     bounds : pair (lower, upper)
-        Public bounds, scalars or one value per column.
+        Public bounds, scalars or one value per column; not needed where the ledger declares them.
     epsilon, delta : float
         The total budget of this dataset, across all fits; `delta=0` is pure ε-DP.
     nan : {"center", "drop"}
@@ -51,8 +53,11 @@ class Curator(Uncopied):
         Whose rows are whose. One whole group is then protected instead of one row.
     max_rows_per_group : int
         Rows kept of each group.
-    ledger : Ledger, optional
-        The budget, in place of `epsilon` and `delta`.
+    ledger : Ledger, path or str, optional
+        The budget, in place of `epsilon` and `delta`; or where it is kept: a SQLite file, or
+        postgresql://user@host/database.
+    dataset : str, optional
+        The name of the dataset there, if there are several.
 
     Guarantee: all answers together satisfy the (ε, δ) of the ledger for adding or removing one row,
     or one group, however the queries were chosen: every answer is charged before a row is read,
@@ -63,7 +68,7 @@ class Curator(Uncopied):
 
     _data_type: type[PrivateData] = PrivateData
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         X: Any,  # noqa: ANN401
         *,
@@ -73,18 +78,22 @@ class Curator(Uncopied):
         nan: NanPolicy = "center",
         groups: Any = None,  # noqa: ANN401
         max_rows_per_group: int = 1,
-        ledger: Ledger | None = None,
+        ledger: Opened | None = None,
+        dataset: str | None = None,
         noise: Noise | None = None,
     ) -> None:
         if (ledger is None) == (epsilon is None):
             raise ValueError("a curator needs either epsilon (and delta) or a ledger")
-        if ledger is not None and not isinstance(ledger, Ledger):
-            raise TypeError(f"a ledger must be a sfumato Ledger, got {type(ledger).__name__}")
-        ledger = ledger or Ledger(check_epsilon(epsilon), check_delta(delta))
+        if ledger is None:
+            ledger = Ledger(check_epsilon(epsilon), check_delta(delta))
+        else:
+            ledger = opened_ledger(ledger, dataset)
+            bounds = declared_bounds(ledger, bounds, X, groups)
         limit = check_whole(max_rows_per_group, "max_rows_per_group")
         rows = rows_of(X, groups=groups, max_rows_per_group=limit, width=columns_in(bounds))
         box = Box.of(bounds, rows.n_features, nan)
         self._data = self._data_type(rows, box, ledger, noise or SecureNoise())
+        self._table = (X, groups)
 
     @property
     def ledger(self) -> Ledger:
@@ -120,9 +129,17 @@ class Curator(Uncopied):
         epsilon, delta = (float(x) for x in self.ledger.left)
         return f"Curator(n_features={self.box.n_features}, left=({epsilon:.6g}, {delta:.3g}))"
 
-    def reserve(self, purpose: str, caps: Caps) -> Account:
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the columns, if the table gives every one of them its own."""
+        X, groups = self._table
+        return names_of(elsewhere(X), X, groups, self.n_features)
+
+    def reserve(
+        self, purpose: str, caps: Caps, *, request: str | None = None, settings: str = ""
+    ) -> Account:
         """Set a part of the budget aside for one fit; raises `Overspent` if too little is left."""
-        return self.ledger.reserve(purpose, caps)
+        return self.ledger.reserve(purpose, caps, request=request, settings=settings)
 
     def view(self, projection: Projection) -> Self:
         """Open the same rows as seen through a public linear map, which is free.

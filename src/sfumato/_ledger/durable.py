@@ -15,6 +15,7 @@ from typing import Any, Self
 from sfumato._accounting.budget import Account, Caps, Entry, Ledger, Overspent
 from sfumato._accounting.guarantee import neighbours_of
 from sfumato._accounting.parallel import Parallel
+from sfumato._accounting.text import spent_words
 from sfumato._ledger.modes import (
     Amounts,
     Composition,
@@ -116,6 +117,11 @@ class DurableLedger(Ledger):
     def unit(self) -> str:
         """What is protected as a whole, in words."""
         return self.facts.neighbours
+
+    @property
+    def bounds(self) -> Any:  # noqa: ANN401
+        """The bounds that were declared, as in `Facts`."""
+        return self.facts.bounds
 
     @property
     def store(self) -> Store:
@@ -221,6 +227,11 @@ class DurableLedger(Ledger):
             body = {**summary, "digest": change.keep(text)}
             self._append(change, "release", body, seq)
         return request
+
+    def stays_spent(self, account: Account) -> str:
+        """Say what an account cost that ended without a release, and where that is recorded."""
+        request = self._reserved[account][1]
+        return spent_words(account, f"; recorded in {self._store.url}, request {request}")
 
     def _append(
         self,

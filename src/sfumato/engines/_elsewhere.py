@@ -38,10 +38,14 @@ def names_of(
     groups: Any,  # noqa: ANN401
     width: int,
 ) -> tuple[str, ...] | None:
-    """The names of the features, if every name is distinct."""
+    """The names of the features of a table of any type, if every name is distinct."""
     if where == "files":
         from sfumato.engines._files import layout_of
 
         return layout_of(source, groups=groups, width=width).given_names
-    names = tuple(name for name in getattr(source, "columns", ()) if name != groups)
+    columns: Any = getattr(source, "column_names", None)
+    if columns is None:
+        columns = getattr(source, "columns", ())
+    of_groups = groups if isinstance(groups, str) else None
+    names = tuple(name for name in columns if not (isinstance(name, str) and name == of_groups))
     return names if names and all(isinstance(name, str) for name in names) else None
