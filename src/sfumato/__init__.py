@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sfumato._accounting.budget import Overspent as Overspent
     from sfumato._core.curator import Curator as Curator
     from sfumato._lattice.box import Box as Box
+    from sfumato._ledger.ledger import Ledger as Ledger
     from sfumato._planning import plan as plan
     from sfumato._private_bounds.estimate import estimate_bounds as estimate_bounds
     from sfumato._private_kmeans import PrivateKMeans as PrivateKMeans
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Box": "sfumato._lattice.box",
     "Curator": "sfumato._core.curator",
+    "Ledger": "sfumato._ledger.ledger",
     "LocalClustering": "sfumato.local._clustering",
     "METHODS": "sfumato.methods",
     "NDLaplace": "sfumato.local._ndlaplace",

@@ -67,6 +67,8 @@ class PrivateKMeans(ReleasedModel):
         The bounds in use, declared or estimated.
     receipt_ : Receipt
         What was asked, what each query cost, and the guarantee.
+    request_ : str
+        Where the ledger lasts: the name under which it keeps this model.
     synopsis_ : Synopsis
         Where the method releases one: cells and noisy weights, for any use at no further cost.
 
@@ -183,6 +185,7 @@ class PrivateKMeans(ReleasedModel):
             notes=(*notes, *_nan_notes(curator.box.nan)),
         )
         self.__dict__.pop("synopsis_", None)
+        self.__dict__.pop("request_", None)
         if centers.synopsis is not None:
             self.synopsis_: Synopsis = centers.synopsis
 

@@ -167,19 +167,13 @@ def is_restored(model: Any, X: Any, request: str) -> bool:  # noqa: ANN401
     found = from_dict(json.loads(text), type(model))
     settings = model.get_params()
     model.__dict__.update({n: v for n, v in vars(found).items() if n not in settings})
+    model.request_ = request
     return True
 
 
 def keep_release(model: Any, ledger: Ledger, account: Account) -> None:  # noqa: ANN401
     """Keep a model in a durable ledger."""
-    receipt = model.receipt_
-    delta = f", δ = {receipt.delta:.3g}" if receipt.delta else ""
-    summary = {
-        "method": receipt.method,
-        "guarantee": f"ε = {receipt.epsilon:.6g}{delta}, {receipt.guarantee.neighbours}",
-        "receipt": receipt.to_dict(),
-    }
-    ledger.release(account, text_of(model), summary)
+    model.request_ = ledger.release(account, text_of(model), model.receipt_.summary())
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:  # noqa: ANN401

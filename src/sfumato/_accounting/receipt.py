@@ -121,6 +121,12 @@ class Receipt:
 
         return as_dict(self)
 
+    def summary(self) -> dict[str, Any]:
+        """What a ledger keeps of it beside a release."""
+        from sfumato._accounting.text import summary_of
+
+        return summary_of(self)
+
     def to_json(self, indent: int | None = 2) -> str:
         """The receipt as JSON."""
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)

@@ -164,3 +164,13 @@ def as_dict(receipt: Any) -> dict[str, Any]:  # noqa: ANN401
         "notes": list(receipt.notes),
         "chapters": list(receipt.chapters),
     }
+
+
+def summary_of(receipt: Any) -> dict[str, Any]:  # noqa: ANN401
+    """What a ledger keeps of a receipt beside a release."""
+    delta = f", δ = {receipt.delta:.3g}" if receipt.delta else ""
+    return {
+        "method": receipt.method,
+        "guarantee": f"ε = {receipt.epsilon:.6g}{delta}, {receipt.guarantee.neighbours}",
+        "receipt": as_dict(receipt),
+    }

@@ -6,17 +6,20 @@ import csv
 import json
 import math
 import os
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import typer
 
 from sfumato._base.validation import check_whole
+from sfumato._core.curator import Curator
 from sfumato._lattice.box import Box
+from sfumato._ledger.ledger import Ledger
 from sfumato._private_kmeans import PrivateKMeans
 from sfumato.cli import _options as o
 from sfumato.engines._files import TableFile, layout_of
@@ -200,8 +203,11 @@ def pair_of(values: Any, where: str, advice: str = f"; {_ADVICE}") -> Pair:  # n
     return low, high
 
 
-def check_output(target: Path, *inputs: Path) -> None:
-    """Refuse a place that cannot be written to, before anything is spent or read."""
+def check_output(target: Path, *inputs: Path, force: bool = True) -> None:
+    """Refuse a place that cannot be written to, before anything is spent or read.
+
+    Without `force` a file that is there is not overwritten.
+    """
     for source in inputs:
         if target.resolve() == source.resolve() or (
             target.exists() and source.exists() and target.samefile(source)
@@ -211,6 +217,8 @@ def check_output(target: Path, *inputs: Path) -> None:
         raise IsADirectoryError(f"{target} is a directory: choose a file for --output")
     if target.exists() and not target.is_file():
         raise ValueError(f"{target} is no regular file: choose another one for --output")
+    if target.exists() and not force:
+        raise FileExistsError(f"{target} is there already: add --force to overwrite it")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"no such directory for --output: {target.parent}")
     if not os.access(target.parent, os.W_OK):
@@ -240,7 +248,7 @@ def fit_on(request: o.Fit, model: PrivateKMeans, file: TableFile) -> None:
     """Fit a model to files on the engine that was asked for."""
     engine, groups = request.engine.value, request.groups
     if engine not in _PACKAGES:
-        model.fit(file, groups=groups)
+        _fit(request, model, file, groups)
         return
     open_files = getattr(import_module(f"sfumato.engines._{engine}"), f"open_{engine}_files")
     with open_files(
@@ -250,7 +258,79 @@ def fit_on(request: o.Fit, model: PrivateKMeans, file: TableFile) -> None:
         workers=request.workers,
         scheduler=request.scheduler,
     ) as rows:
-        model.fit(rows)
-    names = layout_of(file, groups=groups).given_names
-    if names is not None:
-        model.feature_names_in_ = np.array(names, dtype=object)
+        # Names for the model: a cluster's rows have none.
+        rows.columns = layout_of(file, groups=groups).given_names or ()
+        _fit(request, model, rows, None)
+
+
+def _fit(request: o.Fit, model: PrivateKMeans, source: Any, groups: str | None) -> None:  # noqa: ANN401
+    """Fit, with a budget of its own or one that lasts."""
+    ledger = ledger_of(request)
+    if ledger is None:
+        model.fit(source, groups=groups)
+        return
+    curator = Curator(
+        source,
+        bounds=model.bounds,
+        nan=model.nan,
+        groups=groups,
+        max_rows_per_group=model.max_rows_per_group,
+        ledger=ledger,
+    )
+    model.fit(curator, request=request.request)
+
+
+def ledger_of(request: o.Charged) -> Ledger | None:
+    """The ledger that is charged, if one was named."""
+    if request.ledger is not None:
+        return Ledger.open(
+            request.ledger, request.dataset, person=request.person, purpose=request.purpose
+        )
+    for name in ("dataset", "person", "purpose", "request"):
+        if getattr(request, name, None):
+            shown = "as" if name == "person" else name
+            raise ValueError(f"--{shown} goes with --ledger: where the budget is kept")
+    return None
+
+
+def with_declared_bounds(request: o.Fit) -> o.Fit:
+    """The request with the bounds that its ledger declares, unless it gives bounds itself."""
+    ledger = ledger_of(request)
+    if ledger is None:
+        return request
+    if "private" in (request.bounds or []):
+        raise ValueError(
+            "--bounds private has no place in a ledger: run `sfumato bounds … --ledger …` first, "
+            "then fit with --bounds-file"
+        )
+    if request.bounds or request.bounds_file is not None or ledger.bounds is None:
+        return request
+    declared = ledger.bounds
+    if not isinstance(declared, dict):
+        lower, upper = declared
+        if not isinstance(lower, list):
+            return replace(request, bounds=[f"{lower!r},{upper!r}"])
+        pairs = zip(lower, upper, strict=True)
+        declared = {str(position): list(pair) for position, pair in enumerate(pairs)}
+    return replace(request, bounds=[f"{n}={low!r},{high!r}" for n, (low, high) in declared.items()])
+
+
+# Above, an ε promises next to nothing, and is asked about.
+_LARGE = 10
+
+
+def check_large(request: o.Charged, epsilon: float) -> None:
+    """Ask, or refuse, before an ε is spent that protects next to nothing."""
+    if epsilon <= _LARGE or request.yes_epsilon:
+        return
+    times = f"{math.exp(min(epsilon, 700)):,.0f}" if epsilon < 30 else f"e^{epsilon:g}"
+    after = 100 / (1 + math.exp(-min(epsilon, 700)))
+    meaning = (
+        f"ε = {epsilon:g} protects next to nothing: an outcome may be {times} times as likely with "
+        f"a person's row as without it. Who was 50 % sure that the row is there may be {after:.6g} "
+        "% sure afterwards"
+    )
+    if not sys.stdin.isatty():
+        raise ValueError(f"{meaning}. Add --yes-epsilon if that is what you want")
+    if not typer.confirm(f"{meaning}. Spend it?", err=True):
+        raise ValueError("nothing was spent")

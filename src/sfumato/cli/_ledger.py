@@ -32,7 +32,7 @@ from sfumato.cli._app import VIOLATION, print_json
 from sfumato.cli._inputs import bounds_in, check_output
 from sfumato.cli._methods import configured
 from sfumato.cli._show import console
-from sfumato.methods import Task
+from sfumato.methods import Task, method_of
 
 _UNITS = {"epsilon": "ε", "delta": "δ", "pure": "pure ε", "mu2": "μ²", "rho": "ρ"}
 
@@ -48,7 +48,7 @@ def run_create(request: o.LedgerCreate) -> None:
         request.dataset,
         epsilon=request.epsilon,
         delta=request.delta,
-        mode=request.mode.value,
+        mode=MODES[list(o.Mode).index(request.mode)],
         parts={name: part for name, part in parts.items() if part is not None},
         max_rows_per_group=request.max_rows_per_group,
         bounds=bounds,
@@ -79,7 +79,7 @@ def _carried(request: o.LedgerCreate, chosen: Composition) -> dict[str, dict[str
     if delta:
         pure = epsilon * Fraction(15, 100)
         sizes["gaussian"] = Caps(pure=pure, gaussian=(epsilon - pure, delta))
-    found = {}
+    found: dict[str, dict[str, int]] = {}
     for mode in MODES if chosen.delta else ("add",):
         one = Composition(mode, chosen.epsilon, chosen.delta, chosen.pure, chosen.plain)
         found[mode] = {name: one.fits(caps) for name, caps in sizes.items()}
@@ -235,26 +235,24 @@ def run_price(request: o.LedgerPrice) -> None:
     store = open_store(request.ledger)
     facts = facts_of(store, request.dataset)
     left = dict(store.balances(facts.dataset).get(request.person or NOBODY, {}))
-    lines = []
+    lines, total = list[tuple[str, Amounts, bool]](), dict[str, int]()
     for number, fit in enumerate(_planned(request.fits), 1):
         cost = facts.composition.cost(_caps_of(fit, facts.max_rows_per_group or 1, number))
         for _ in range(check_whole(fit.get("times", 1), f"fit {number}: times")):
             covered = covers(left, cost)
             if covered:
                 left = {unit: there - cost.get(unit, 0) for unit, there in left.items()}
-            name = str(fit.get("name", fit.get("method", "auto")))
-            lines.append({"fit": name, "cost": _floats(cost), "covered": covered})
-    total = {unit: sum(line["cost"].get(unit, 0.0) for line in lines) for unit in left}
-    priced = {"fits": lines, "total": total, "left_after": _floats(left)}
+            total = {unit: total.get(unit, 0) + cost.get(unit, 0) for unit in {**total, **cost}}
+            lines.append((str(fit.get("name", fit.get("method", "auto"))), cost, covered))
     if request.as_json:
-        print_json(priced)
+        fits = [{"fit": name, "cost": _floats(cost), "covered": yes} for name, cost, yes in lines]
+        print_json({"fits": fits, "total": _floats(total), "left_after": _floats(left)})
         return
-    rows = ((x["fit"], _priced(x["cost"]), "yes" if x["covered"] else "no") for x in lines)
+    rows = ((name, _priced(cost), "yes" if yes else "no") for name, cost, yes in lines)
     _print_table(("fit", "cost", "covered"), rows)
-    refused = sum(not line["covered"] for line in lines)
     console().print(
-        f"Together {_priced(total)}; left after the {len(lines) - refused} fits that are covered: "
-        f"{_priced(_floats(left))}. Nothing was spent."
+        f"Together {_priced(total)}; left after the {sum(yes for *_, yes in lines)} fits that are "
+        f"covered: {_priced(left)}. Nothing was spent."
     )
 
 
@@ -288,12 +286,12 @@ def _caps_of(fit: dict[str, Any], rows: int, number: int) -> Caps:
         fit.get("n_rows"),
         max_rows_per_group=rows,
     )
-    return configured(fit.get("method", "auto"), settings).caps(task)
+    return method_of(configured(fit.get("method", "auto"), settings)).caps(task)
 
 
 def _floats(amounts: Amounts) -> dict[str, float]:
     return {unit: float(fraction_of(unit, number)) for unit, number in amounts.items()}
 
 
-def _priced(amounts: dict[str, float]) -> str:
-    return ", ".join(f"{_UNITS[unit]} {amount:.6g}" for unit, amount in amounts.items())
+def _priced(amounts: Amounts) -> str:
+    return ", ".join(f"{_UNITS[unit]} {amount:.6g}" for unit, amount in _floats(amounts).items())

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from fractions import Fraction
 
 from rich.table import Table
 
 from sfumato._accounting.budget import Ledger
-from sfumato._accounting.receipt import Receipt
 from sfumato._base.files import write_whole
 from sfumato._base.validation import check_epsilon, check_whole
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._planning import plan, sentences_of, table_of
-from sfumato._private_bounds.estimate import release_bounds
+from sfumato._private_bounds.estimate import keep_bounds, receipt_of, release_bounds
 from sfumato.cli import _options as o
 from sfumato.cli._app import passes, print_json
-from sfumato.cli._inputs import Pair, check_groups, check_output, file_of, pair_of
+from sfumato.cli._inputs import (
+    Pair,
+    check_groups,
+    check_large,
+    check_output,
+    file_of,
+    ledger_of,
+    pair_of,
+)
 from sfumato.cli._inspect import check_rows
 from sfumato.cli._show import console, number, print_receipt, table_with
 from sfumato.engines._files import layout_of
@@ -60,16 +68,13 @@ def _bounds(texts: list[str] | None, d: int) -> tuple[list[float], list[float]] 
 
 def run_bounds(request: o.Bounds) -> None:
     """Estimate bounds and print them. All that can be refused is refused before the charge."""
-    epsilon = check_epsilon(request.epsilon)
-    check_groups(request)
-    if request.output is not None:
-        check_output(request.output, request.data)
+    epsilon = _checked(request)
     file = file_of(request, request.data)
     layout = layout_of(file, groups=request.groups)
     check_rows(request, layout)
     curator = HistogramCurator(
         file,
-        ledger=Ledger(epsilon),
+        ledger=ledger_of(request) or Ledger(epsilon),
         groups=request.groups,
         max_rows_per_group=request.max_rows_per_group,
     )
@@ -79,15 +84,11 @@ def run_bounds(request: o.Bounds) -> None:
     # Names that --bounds-file finds again.
     names = layout.given_names or map(str, layout.positions)
     found = dict(zip(names, pairs, strict=True))
+    receipt, text = receipt_of(released, curator), json.dumps(found, indent=2, ensure_ascii=False)
+    if curator.ledger.durable:
+        keep_bounds(curator.ledger, released, receipt, text)
     if request.output is not None:
-        write_whole(request.output, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
-    receipt = Receipt.of(
-        released.account,
-        method="bounds",
-        neighbours=curator.neighbours,
-        notes=released.notes,
-        chapters=(curator.source,),
-    )
+        write_whole(request.output, f"{text}\n")
     if request.as_json:
         print_json({"bounds": found, "receipt": receipt.to_dict()})
         return
@@ -97,6 +98,16 @@ def run_bounds(request: o.Bounds) -> None:
     print_receipt(out, receipt)
     if request.output is not None:
         out.print(f"Written to {request.output}, for --bounds-file", soft_wrap=True)
+
+
+def _checked(request: o.Bounds) -> Fraction:
+    """ε, if nothing is wrong with the request whatever the file holds."""
+    epsilon = check_epsilon(request.epsilon)
+    check_large(request, request.epsilon)
+    check_groups(request)
+    if request.output is not None:
+        check_output(request.output, request.data, force=request.force)
+    return epsilon
 
 
 def _table(titles: Sequence[str], pairs: list[Pair]) -> Table:
