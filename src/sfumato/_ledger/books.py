@@ -131,12 +131,12 @@ def releases_in(store: Store, dataset: str | None = None) -> list[Shown]:
 
 
 def released_text(store: Store, request: str) -> str:
-    """A release, by the request that it answered or by the start of its digest."""
-    found = {
-        line["digest"]
-        for line in releases_in(store)
-        if line["request"] == request or (len(request) > 7 and line["digest"].startswith(request))
-    }
+    """A release, by the request that it answered, by the start of it, or of the digest."""
+    lines = releases_in(store)
+    found = {line["digest"] for line in lines if line["request"] == request}
+    if not found and len(request) > 7:
+        starts = ("request", "digest")
+        found = {x["digest"] for x in lines if any(x[name].startswith(request) for name in starts)}
     if len(found) != 1:
         raise LedgerError(
             f"{store.url} has no release {request!r}: sfumato ledger releases lists them"

@@ -134,26 +134,30 @@ def run_history(request: o.LedgerHistory) -> None:
         return
     rows = (
         (
-            line["at"][:19],
+            _time(line["at"]),
             line["dataset"],
             line["person"] or line["who"],
-            line["kind"],
+            f"{line['kind']} {line['method']}".strip(),
             f"{line['epsilon']:g}",
-            line["method"],
             line["purpose"],
             line["state"],
-            line["request"] or "",
+            (line["request"] or "")[:8],
         )
         for line in lines
     )
-    titles = ("time (UTC)", "dataset", "who", "what", "ε", "method", "purpose", "state", "request")
+    titles = ("time (UTC)", "dataset", "who", "what", "ε", "for", "state", "request")
     _print_table(titles, rows)
+
+
+def _time(text: str) -> str:
+    """A time to the minute."""
+    return text[:16].replace("T", " ")
 
 
 def _print_table(titles: Iterable[str], rows: Iterable[tuple[str, ...]]) -> None:
     table = Table()
     for title in titles:
-        table.add_column(title, overflow="fold")
+        table.add_column(title, overflow="fold", no_wrap=title in ("time (UTC)", "ε"))
     for row in rows:
         table.add_row(*row)
     console().print(table)
@@ -195,17 +199,9 @@ def run_releases(request: o.LedgerReleases) -> None:
         if request.as_json:
             print_json({"releases": lines})
             return
-        titles = ("time (UTC)", "dataset", "method", "guarantee", "request", "digest")
+        titles = ("time (UTC)", "dataset", "method", "guarantee", "request")
         rows = (
-            (
-                r["at"][:19],
-                r["dataset"],
-                r["method"],
-                r["guarantee"],
-                r["request"],
-                r["digest"][:12],
-            )
-            for r in lines
+            (_time(r["at"]), r["dataset"], r["method"], r["guarantee"], r["request"]) for r in lines
         )
         _print_table(titles, rows)
         return

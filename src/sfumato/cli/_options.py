@@ -417,7 +417,7 @@ class LedgerReleases(LedgerCommand):
     """List what was released, or bring one release back, for free."""
 
     get: Annotated[
-        str | None, _option("ID", "A request, or the first 8 characters of a digest.")
+        str | None, _option("ID", "A request, or 8 or more of its first characters.")
     ] = None
     output: Annotated[Path | None, _option("FILE", "Where to write it.", "--output", "-o")] = None
     force: Force = False
