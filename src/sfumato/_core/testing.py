@@ -6,6 +6,7 @@ A transcript holds exact numbers. It is for made-up rows only and is never relea
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,7 +37,7 @@ from sfumato._core.releases.first_below import AboveThreshold
 from sfumato._core.releases.max_cover import Covering
 from sfumato._core.releases.privtree import PrivTreeSplits
 from sfumato._core.sampling.additive import check_cube, check_scale
-from sfumato._core.sampling.choice import log_probabilities
+from sfumato._core.sampling.choice import Scores, Selector, selection_rate
 from sfumato._core.sampling.joint import check_ball, check_cylinder
 from sfumato._core.sampling.source import Noise
 from sfumato._core.sampling.stream import Stream
@@ -267,7 +268,25 @@ def selection_loss(law: Any, released: int, one: Ints, other: Ints) -> Fraction:
     return Fraction(abs(here - there) * (1 - 1e-12))
 
 
-def flip_chance(scores: Ints, chosen: int, scale: Fraction) -> float:
+def log_probabilities(
+    scores: Scores,
+    *,
+    epsilon: Fraction,
+    sensitivity: int,
+    monotone: bool,
+    law: Selector = "exponential",
+) -> Floats:
+    """The logarithm of each candidate's probability under the law of a selection."""
+    rate, whole = selection_rate(epsilon, sensitivity, monotone), [int(score) for score in scores]
+    if law == "permute_and_flip":
+        return np.array([flip_chance(whole, i, 1 / rate) for i in range(len(whole))])
+    # Beyond 4096 a weight is 0 in float64.
+    above, below, best = rate.numerator, rate.denominator, max(whole)
+    exponents = np.array([min(above * (best - s), 4096 * below) / below for s in whole])
+    return np.asarray(-exponents - math.log(math.fsum(np.exp(-exponents))))
+
+
+def flip_chance(scores: Scores, chosen: int, scale: Fraction) -> float:
     """Logarithm of the chance that permute-and-flip takes one candidate, of up to 10,000.
 
     A candidate is taken if its Bernoulli number is 1 and it is drawn among all such, which is

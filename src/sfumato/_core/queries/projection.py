@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sfumato._base.types import Ints, Lattice
+from sfumato._core.queries.cells import ByContent
 from sfumato._lattice.box import MAX_NUMBERS, REACH, Box, NanPolicy
 from sfumato._lattice.kernels.dispatch import MAX_FEATURES
 from sfumato._lattice.kernels.projection import Weights, project
@@ -28,7 +29,7 @@ _EXACT = 2**53
 
 
 @dataclass(frozen=True, eq=False)
-class Projection:
+class Projection(ByContent):
     """A row x is seen as y = trunc(matrix @ (x − offset) / 2^shift), clipped to ±REACH.
 
     With `ball` y is shortened to length REACH instead: y_i becomes sign(y_i)·⌊|y_i|·REACH/⌈√Σy²⌉⌋
@@ -70,12 +71,6 @@ class Projection:
         object.__setattr__(self, "matrix", matrix)
         object.__setattr__(self, "offset", offset)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Projection) and self._content == other._content
-
-    def __hash__(self) -> int:
-        return hash(self._content)
-
     def __str__(self) -> str:
         kind = "a ball" if self.ball else "a box"
         return f"{self.n_features} columns seen as {self.n_out} in {kind}"
@@ -102,16 +97,6 @@ class Projection:
     @cached_property
     def _weights(self) -> Weights:
         return Weights.of(self.matrix, self.offset, self.shift, ball=self.ball)
-
-    @property
-    def _content(self) -> tuple[Any, ...]:
-        return (
-            self.matrix.shape,
-            self.matrix.tobytes(),
-            self.offset.tobytes(),
-            self.shift,
-            self.ball,
-        )
 
 
 def _whole(values: Any, name: str, ndim: int, most: int) -> Ints:  # noqa: ANN401

@@ -175,35 +175,6 @@ def _exact_flip(exponent: Fraction, raws: list[int], bits: int) -> bool | None:
     return False if raws[0] << _SPARE_BITS >= chance + 2 else None
 
 
-def log_probabilities(
-    scores: Scores,
-    *,
-    epsilon: Fraction,
-    sensitivity: int,
-    monotone: bool,
-    law: Selector = "exponential",
-) -> Floats:
-    """Return the logarithm of each candidate's probability, for tests and audits.
-
-    Float64: off by less than 1e-12 times the larger of 1 and the result, for up to 1000
-    candidates. Permute-and-flip takes time proportional to the cube of their number.
-    """
-    exponents = _exponents(_gaps(scores), selection_rate(epsilon, sensitivity, monotone))
-    chances = np.exp(-exponents)
-    if law == "exponential":
-        return np.asarray(-exponents - math.log(math.fsum(chances)))
-    shares = [_mean_share(np.delete(chances, i)) for i in range(chances.size)]
-    return np.asarray(np.log(shares) - exponents)
-
-
-def _mean_share(chances: Floats) -> float:
-    """Return E[1 / (1 + number of Bernoulli numbers that are 1)]."""
-    counts = np.ones(1)
-    for chance in chances:
-        counts = np.convolve(counts, [1.0 - chance, chance])
-    return math.fsum(counts / np.arange(1, counts.size + 1))
-
-
 def choose_class(
     stream: Stream,
     scores: Ints,
