@@ -120,14 +120,16 @@ def run(request: o.Perturb) -> None:
     plan = _plan(request, layout)
     check_rows(request, layout)
     copied, left_out = _perturb(request, layout, plan)
-    receipt = replace(plan.receipt, notes=(*plan.receipt.notes, *_notes(request, layout)))
+    columns = _columns(layout)
+    notes = _notes(columns["kept"], drop=request.nan is o.ReportNan.DROP)
+    receipt = replace(plan.receipt, notes=(*plan.receipt.notes, *notes))
     if request.as_json:
         print_json(
             {
                 "written_to": str(request.output),
                 "rows": copied,
                 "rows_left_out": left_out,
-                **_columns(layout),
+                **columns,
                 "receipt": receipt.to_dict(),
             }
         )
@@ -136,9 +138,9 @@ def run(request: o.Perturb) -> None:
     out.print(f"Reports of {request.data.name}, by {receipt.method}")
     for sentence in receipt.sentences():
         out.print(sentence)
-    others = _columns(layout)["left_out"]
-    if others:
-        out.print(f"Columns left out: {', '.join(others)}. --keep copies columns as they are.")
+    if columns["left_out"]:
+        others = ", ".join(columns["left_out"])
+        out.print(f"Columns left out: {others}. --keep copies columns as they are.")
     if left_out:
         out.print(f"{counted(left_out, 'row')} with missing cells left out.")
     out.print(f"{counted(copied, 'report')} written to {request.output}", soft_wrap=True)
@@ -181,14 +183,11 @@ def _perturb(request: o.Perturb, layout: Layout, plan: LocalPlan) -> tuple[int, 
     return copied, left_out
 
 
-def _notes(request: o.Perturb, layout: Layout) -> tuple[str, ...]:
-    notes = []
-    if layout.kept:
-        names = ", ".join(layout.table.names[i] for i in layout.kept)
-        notes.append(f"kept as they are, outside the guarantee: {names}")
-    if request.nan is o.ReportNan.DROP:
+def _notes(kept: list[str], *, drop: bool) -> list[str]:
+    notes = [f"kept as they are, outside the guarantee: {', '.join(kept)}"] if kept else []
+    if drop:
         notes.append("rows with missing cells are left out, which reveals that they had some")
-    return tuple(notes)
+    return notes
 
 
 def _columns(layout: Layout) -> dict[str, list[str]]:
