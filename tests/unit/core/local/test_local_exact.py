@@ -26,9 +26,10 @@ from sfumato._core.sampling.bernoulli import (
     subsets,
 )
 from sfumato._core.sampling.stream import Stream
-from sfumato._core.testing import NoNoise, ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato.local import Harmony, HybridMechanism, Piecewise, SquareWave
+from tests.no_noise import NoNoise
 from tests.unit.local_chances import (
     at_most,
     column_chances,

@@ -10,8 +10,9 @@ from sfumato._core.local import ndlaplace
 from sfumato._core.local.lattice import LocalLattice
 from sfumato._core.local.ndlaplace import LatticeNDLaplace
 from sfumato._core.local.randomizer import Randomizer
-from sfumato._core.testing import NoNoise, ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH, Box
+from tests.no_noise import NoNoise
 
 BOX = Box((0.0, -10.0), (1.0, 10.0))
 RNG = np.random.default_rng(0)
