@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, Literal
 
 import numpy as np
 
@@ -40,12 +40,10 @@ class TextOut:
     ) -> None:
         raw: IO[bytes] = path.open("wb")
         # A zipped table contains no file name and no time.
-        packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if zipped else raw
-        self._closing = (packed, raw)
-        self._file = io.TextIOWrapper(
-            cast(IO[bytes], packed), encoding="utf-8", errors="surrogateescape", newline=""
-        )
-        self._writer = csv.writer(self._file, delimiter=delimiter, lineterminator="\n")
+        packed: Any = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if zipped else raw
+        text = io.TextIOWrapper(packed, encoding="utf-8", errors="surrogateescape", newline="")
+        self._open = (text, packed, raw)
+        self._writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
         if names is not None:
             self._writer.writerow(names)
 
@@ -55,7 +53,7 @@ class TextOut:
 
     def close(self) -> None:
         """Write the end of the file."""
-        for file in (self._file, *self._closing):
+        for file in self._open:
             file.close()
 
 
