@@ -86,7 +86,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     ),
     "local": (
         "Local model",
-        "_core/local/lattice.py _core/local/ndlaplace.py _core/local/one_column.py "
+        "_core/local/lattice.py _core/local/one_column.py "
         "_core/local/ldp.py _core/local/randomizer.py _core/local/__init__.py "
         "local/_transformer.py local/_ndlaplace.py local/_mechanisms.py local/_clustering.py "
         "local/__init__.py",

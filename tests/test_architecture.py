@@ -38,7 +38,7 @@ MECHANISMS = {
     "releases/privtree": ("PrivTreeSplits",),
     "releases/max_cover": ("Covering",),
     "local/ldp": None,
-    "local/ndlaplace": ("LatticeNDLaplace",),
+    "local/lattice": ("LatticeNDLaplace",),
     "local/randomizer": ("Randomizer",),
 }
 VERBS = {

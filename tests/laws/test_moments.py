@@ -14,11 +14,12 @@ from sfumato._core.curator import Curator
 from sfumato._core.queries.moments import COARSEST, FINEST, MOMENTS, Products, Squares
 from sfumato._core.queries.projection import Projection
 from sfumato._core.sampling.additive import MAX_SCALE
-from sfumato._core.testing import NoNoise, ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels import numpy_loops as kernels
 from tests.laws.harness import BOX, RecordingCurator, blobs, curator_of, loss, without_noise
 from tests.laws.test_curator import Diary
+from tests.no_noise import NoNoise
 
 F = Fraction
 CAPS = Caps(pure=F(2), gaussian=(F(1), F(1, 100)))

@@ -14,11 +14,12 @@ from scipy.optimize import linear_sum_assignment
 from sfumato import nonprivate
 from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Cost
-from sfumato._core.testing import NoNoise, ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato.methods import METHODS, NEEDS_DELTA, PlannedTask
 from sfumato.methods._dplloyd import choose_noise, currency, lloyd_step, one_currency, weights
 from sfumato.methods.formulas import hybrid_threshold
+from tests.no_noise import NoNoise
 
 N, SD = 10_000, 0.04
 SIZES = (2, 4, 6, 8, 10)

@@ -36,9 +36,7 @@ from sfumato._core.releases.choose import Selection
 from sfumato._core.releases.first_below import AboveThreshold
 from sfumato._core.releases.max_cover import Covering
 from sfumato._core.releases.privtree import PrivTreeSplits
-from sfumato._core.sampling.additive import check_cube, check_scale
 from sfumato._core.sampling.choice import Scores, Selector, selection_rate
-from sfumato._core.sampling.joint import check_ball, check_cylinder
 from sfumato._core.sampling.source import Noise
 from sfumato._core.sampling.stream import Stream
 from sfumato._lattice.box import Box
@@ -77,43 +75,6 @@ class ReplayedNoise(Noise):
         """Return the random bits of the next call."""
         number = next(self._calls).to_bytes(8, "big")
         return Stream(hashlib.sha256(self._key + number).digest())
-
-
-class NoNoise(Noise):
-    """Zeros, so that tests can compare exact answers; a selection takes the first of the best.
-
-    Guarantee: none. What comes out is as raw as what went in.
-    """
-
-    replayable = True
-
-    def stream(self) -> None:  # type: ignore[override]
-        """Return no random bits."""
-
-    def laplace(self, scale: Fraction, size: int) -> Ints:
-        """Return zeros for a scale that could be drawn."""
-        check_scale(scale)
-        return np.zeros(size, np.int64)
-
-    def gaussian(self, sigma: Fraction, size: int) -> Ints:
-        """Return zeros for a scale that could be drawn."""
-        check_scale(sigma)
-        return np.zeros(size, np.int64)
-
-    def cube(self, scale: Fraction, rows: int, dim: int) -> Ints:
-        """Return zeros for a scale and a dimension that could be drawn."""
-        check_cube(scale, dim)
-        return np.zeros((rows, dim), np.int64)
-
-    def ball(self, scale: Fraction, rows: int, dim: int) -> Ints:
-        """Return zeros for a scale and a dimension that could be drawn."""
-        check_ball(scale, dim)
-        return np.zeros((rows, dim), np.int64)
-
-    def cylinder(self, scales: Sequence[Fraction], height: Fraction, dim: int) -> Ints:
-        """Return zeros for scales and a dimension that could be drawn."""
-        check_cylinder(scales, height, dim)
-        return np.zeros((len(scales), dim + 1), np.int64)
 
 
 @dataclass

@@ -17,7 +17,6 @@ from sfumato._released_model import text_of
 from sfumato.cli import _options as o
 from sfumato.cli._app import passes, print_json, progress
 from sfumato.cli._inputs import (
-    BoundedColumns,
     check_engine,
     check_groups,
     check_large,
@@ -194,7 +193,7 @@ def _layout(model: PrivateKMeans, request: o.Predict) -> Layout:
     """Find the model's columns in the file: by the model's names, or else by position."""
     names, data = getattr(model, "feature_names_in_", None), request.data
     asked = () if names is None or request.columns else tuple(names)
-    file = file_of(request, data, BoundedColumns(asked))
+    file = file_of(request, data, names=asked)
     layout = layout_of(file, width=model.n_features_in_)
     if not request.columns and names is not None and layout.table.named:
         absent = [name for name in names if name not in layout.table.names]

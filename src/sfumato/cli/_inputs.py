@@ -8,7 +8,7 @@ import math
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,40 +29,34 @@ from sfumato.engines.formats._table import Layout
 _TABS = ("tab", "\\t")
 
 
-@dataclass(frozen=True)
-class BoundedColumns:
-    """The columns that bounds name, by name or position, and which columns there are.
-
-    `columns` are all columns, or their number, if every column has bounds of its own.
-    """
-
-    names: tuple[str, ...] = ()
-    columns: tuple[str, ...] | int | None = None
+Columns = tuple[str, ...] | int | None
+"""Names or positions of columns, their number, or nothing said about them."""
 
 
 def file_of(
     request: o.Reading,
     paths: Path | Sequence[str],
-    bounds: BoundedColumns | None = None,
     *,
+    names: tuple[str, ...] = (),
     guess: bool = False,
 ) -> TableFile:
-    """The files with what is declared about them, also by bounds.
+    """The files with what is declared about them: by options, by bounds, by `names` of columns.
 
     With `guess`, for the owner of the file only, a header that is not declared is guessed.
     """
-    if bounds is None:
-        bounds = columns_bounded(request) if isinstance(request, o.Bounded) else BoundedColumns()
+    bounded: Columns = None
+    if isinstance(request, o.Bounded):
+        names, bounded = _columns_bounded(request)
     asked = columns_asked(request.columns)
-    columns: tuple[str, ...] | int | None = asked
+    columns: Columns = asked
     if request.header is False and asked is None:
-        columns = bounds.columns
+        columns = bounded
     elif request.header is False and asked is not None and len(asked) == 1:
         columns = int(asked[0]) if asked[0].isdecimal() else asked
     header: Header = "guess" if guess and request.header is None else request.header
     path = paths if isinstance(paths, Path) else tuple(paths)
     sep = "\t" if request.sep in _TABS else request.sep
-    return TableFile(path, columns, header, sep, bounds.names)
+    return TableFile(path, columns, header, sep, names)
 
 
 def columns_asked(texts: list[str] | None) -> tuple[str, ...] | None:
@@ -78,20 +72,20 @@ def columns_asked(texts: list[str] | None) -> tuple[str, ...] | None:
     return tuple(fields)
 
 
-def columns_bounded(request: o.Bounded) -> BoundedColumns:
-    """Read from --bounds or --bounds-file which columns there are; refuses both at once."""
+def _columns_bounded(request: o.Bounded) -> tuple[tuple[str, ...], Columns]:
+    """The columns that bounds name, and all columns if each has bounds of its own."""
     texts = request.bounds or []
     if texts and request.bounds_file is not None:
         raise ValueError("bounds come from --bounds or from --bounds-file, not from both")
     if request.bounds_file is None:
         names = tuple(text.rpartition("=")[0] for text in texts if "=" in text)
         alone = len(names) == len(texts)
-        return BoundedColumns(names, (names or None) if alone else None)
+        return names, (names or None) if alone else None
     data = bounds_in(request.bounds_file)
     if isinstance(data, dict):
-        return BoundedColumns(tuple(data), tuple(data) or None)
+        return tuple(data), tuple(data) or None
     sides = data if isinstance(data, list) else []
-    return BoundedColumns((), next((len(side) for side in sides if isinstance(side, list)), None))
+    return (), next((len(side) for side in sides if isinstance(side, list)), None)
 
 
 def bounds_in(file: Path) -> Any:  # noqa: ANN401

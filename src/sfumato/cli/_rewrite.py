@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, Literal
 
 import numpy as np
 
@@ -40,12 +40,10 @@ class TextOut:
     ) -> None:
         raw: IO[bytes] = path.open("wb")
         # A zipped table contains no file name and no time.
-        packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if zipped else raw
-        self._closing = (packed, raw)
-        self._file = io.TextIOWrapper(
-            cast(IO[bytes], packed), encoding="utf-8", errors="surrogateescape", newline=""
-        )
-        self._writer = csv.writer(self._file, delimiter=delimiter, lineterminator="\n")
+        packed: Any = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if zipped else raw
+        text = io.TextIOWrapper(packed, encoding="utf-8", errors="surrogateescape", newline="")
+        self._open = (text, packed, raw)
+        self._writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
         if names is not None:
             self._writer.writerow(names)
 
@@ -55,7 +53,7 @@ class TextOut:
 
     def close(self) -> None:
         """Write the end of the file."""
-        for file in (self._file, *self._closing):
+        for file in self._open:
             file.close()
 
 
@@ -120,14 +118,16 @@ def run(request: o.Perturb) -> None:
     plan = _plan(request, layout)
     check_rows(request, layout)
     copied, left_out = _perturb(request, layout, plan)
-    receipt = replace(plan.receipt, notes=(*plan.receipt.notes, *_notes(request, layout)))
+    columns = _columns(layout)
+    notes = _notes(columns["kept"], drop=request.nan is o.ReportNan.DROP)
+    receipt = replace(plan.receipt, notes=(*plan.receipt.notes, *notes))
     if request.as_json:
         print_json(
             {
                 "written_to": str(request.output),
                 "rows": copied,
                 "rows_left_out": left_out,
-                **_columns(layout),
+                **columns,
                 "receipt": receipt.to_dict(),
             }
         )
@@ -136,9 +136,9 @@ def run(request: o.Perturb) -> None:
     out.print(f"Reports of {request.data.name}, by {receipt.method}")
     for sentence in receipt.sentences():
         out.print(sentence)
-    others = _columns(layout)["left_out"]
-    if others:
-        out.print(f"Columns left out: {', '.join(others)}. --keep copies columns as they are.")
+    if columns["left_out"]:
+        others = ", ".join(columns["left_out"])
+        out.print(f"Columns left out: {others}. --keep copies columns as they are.")
     if left_out:
         out.print(f"{counted(left_out, 'row')} with missing cells left out.")
     out.print(f"{counted(copied, 'report')} written to {request.output}", soft_wrap=True)
@@ -181,14 +181,11 @@ def _perturb(request: o.Perturb, layout: Layout, plan: LocalPlan) -> tuple[int, 
     return copied, left_out
 
 
-def _notes(request: o.Perturb, layout: Layout) -> tuple[str, ...]:
-    notes = []
-    if layout.kept:
-        names = ", ".join(layout.table.names[i] for i in layout.kept)
-        notes.append(f"kept as they are, outside the guarantee: {names}")
-    if request.nan is o.ReportNan.DROP:
+def _notes(kept: list[str], *, drop: bool) -> list[str]:
+    notes = [f"kept as they are, outside the guarantee: {', '.join(kept)}"] if kept else []
+    if drop:
         notes.append("rows with missing cells are left out, which reveals that they had some")
-    return tuple(notes)
+    return notes
 
 
 def _columns(layout: Layout) -> dict[str, list[str]]:

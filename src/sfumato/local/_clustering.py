@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sfumato._accounting.guarantee import Guarantee
 from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_whole
-from sfumato._core.local.ndlaplace import LatticeNDLaplace
+from sfumato._core.local.lattice import LatticeNDLaplace
 from sfumato._lattice.box import Box
 from sfumato.local._transformer import LocalReceipt
 

@@ -16,7 +16,9 @@ from sfumato._core.local.ldp import (
     LatticeLaplace,
     LatticeLDP,
     LatticeStaircase,
+    sampled_columns,
 )
+from sfumato._core.local.one_column import Mixture, TwoPoint, Window
 from sfumato._core.local.randomizer import Missing
 from sfumato._lattice.box import REACH, Box
 from sfumato.local._transformer import LocalPlan, LocalTransformer
@@ -132,11 +134,12 @@ class Piecewise(LocalMechanism):
     sampled: int | None = None
 
     def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
-        return LatticeColumns.piecewise(epsilon, columns, self._columns(columns))
+        sampled = self._sampled(epsilon, columns)
+        return LatticeColumns.of("Piecewise Mechanism", Window.piecewise, epsilon, columns, sampled)
 
-    def _columns(self, columns: int) -> int | None:
+    def _sampled(self, epsilon: Fraction, columns: int) -> int:
         if self.sampled is None:
-            return None
+            return sampled_columns(epsilon, columns)
         sampled = check_whole(self.sampled, "sampled")
         if sampled > columns:
             raise ValueError(f"sampled must be at most the {columns} columns, got {sampled}")
@@ -153,7 +156,8 @@ class HybridMechanism(Piecewise):
     """
 
     def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
-        return LatticeColumns.hybrid(epsilon, columns, self._columns(columns))
+        sampled = self._sampled(epsilon, columns)
+        return LatticeColumns.of("Hybrid Mechanism", Mixture.hybrid, epsilon, columns, sampled)
 
 
 class Harmony(LocalMechanism):
@@ -163,7 +167,7 @@ class Harmony(LocalMechanism):
     """
 
     def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
-        return LatticeColumns.harmony(epsilon, columns)
+        return LatticeColumns.of("Harmony", TwoPoint.of, epsilon, columns, 1)
 
 
 class Duchi(LocalMechanism):
@@ -180,4 +184,4 @@ class SquareWave(LocalMechanism):
     """
 
     def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
-        return LatticeColumns.square_wave(epsilon, columns)
+        return LatticeColumns.of("Square Wave", Window.square_wave, epsilon, columns, columns)

@@ -13,8 +13,7 @@ from sklearn.utils import check_array
 
 from sfumato._base.types import Floats
 from sfumato._base.validation import check_epsilon, check_positive, check_whole
-from sfumato._core.local.lattice import LocalLattice, Units
-from sfumato._core.local.ndlaplace import LatticeNDLaplace
+from sfumato._core.local.lattice import LatticeNDLaplace, LocalLattice, Units
 from sfumato._core.local.randomizer import Missing
 from sfumato._lattice.box import Box
 from sfumato.local._transformer import LocalPlan, LocalTransformer
@@ -188,7 +187,11 @@ class PlanarLaplace(NDLaplace):
                 "remap moves every report to an admissible point: it needs truncation='clamp' or "
                 f"'none' and nan='center', got {self.truncation!r} and {self.nan!r}"
             )
-        points = _check_points(self.remap)
+        points = check_array(self.remap, dtype=np.float64, input_name="remap")
+        if points.shape[1] != 2:
+            raise ValueError(
+                f"remap must hold two numbers for each admissible point, got shape {points.shape}"
+            )
         prior = None if self.prior is None else _check_prior(self.prior, len(points))
         unit = lattice.steps / float(lattice.step)
         epsilon = epsilon_of(self.epsilon, self.level, self.radius)
@@ -234,15 +237,6 @@ class Remap:
             belief = np.exp(logs - logs.max(axis=1, keepdims=True))
             moved[block] = self.points[(belief @ apart).argmin(axis=1)]
         return moved
-
-
-def _check_points(values: Any) -> Floats:  # noqa: ANN401
-    points: Floats = check_array(values, dtype=np.float64, input_name="remap")
-    if points.shape[1] != 2:
-        raise ValueError(
-            f"remap must hold two numbers for each admissible point, got shape {points.shape}"
-        )
-    return points
 
 
 def _check_prior(values: Any, count: int) -> Floats:  # noqa: ANN401

@@ -11,7 +11,6 @@ import pytest
 
 from sfumato import NDLaplace, PrivateKMeans
 from sfumato._accounting.budget import Caps, Entry, Ledger, Share
-from sfumato._accounting.gaussian_dp import mu2_of
 from sfumato._accounting.guarantee import finite_precision_delta, rho_of_accounts
 from sfumato._accounting.receipt import Receipt
 from sfumato._accounting.text import shown_above

@@ -8,11 +8,12 @@ import pytest
 
 import sfumato
 from sfumato import Curator, PrivateKMeans
-from sfumato._core.testing import NoNoise, ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato.methods import MaxCover, NeedsDelta, Task
 from sfumato.methods._base import directions_of
 from sfumato.methods._max_cover import GOLDEN, orthogonal_projection
+from tests.no_noise import NoNoise
 
 F = Fraction
 

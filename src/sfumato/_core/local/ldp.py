@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -13,13 +14,7 @@ import numpy as np
 from sfumato._accounting.guarantee import ANY_TWO_ROWS, Guarantee
 from sfumato._base.types import Ints
 from sfumato._core.local.lattice import LocalLattice
-from sfumato._core.local.one_column import (
-    ColumnMechanism,
-    Mixture,
-    TwoPoint,
-    Window,
-    check_column_epsilon,
-)
+from sfumato._core.local.one_column import ColumnMechanism, check_column_epsilon
 from sfumato._core.sampling.additive import (
     GEOMETRIC_SLACK,
     MAX_DIM,
@@ -134,30 +129,16 @@ class LatticeColumns(LatticeLDP):
     column: ColumnMechanism
 
     @classmethod
-    def piecewise(
-        cls, epsilon: Fraction, columns: int, sampled: int | None = None
+    def of(
+        cls,
+        name: str,
+        make: Callable[[Fraction], ColumnMechanism],
+        epsilon: Fraction,
+        columns: int,
+        sampled: int,
     ) -> LatticeColumns:
-        """Return the Piecewise Mechanism (Wang et al. 2019)."""
-        sampled = sampled or sampled_columns(epsilon, columns)
-        column = Window.piecewise(epsilon / sampled)
-        return cls(epsilon, columns, "Piecewise Mechanism", sampled, column)
-
-    @classmethod
-    def hybrid(cls, epsilon: Fraction, columns: int, sampled: int | None = None) -> LatticeColumns:
-        """Return the Hybrid Mechanism (Wang et al. 2019)."""
-        sampled = sampled or sampled_columns(epsilon, columns)
-        return cls(epsilon, columns, "Hybrid Mechanism", sampled, Mixture.hybrid(epsilon / sampled))
-
-    @classmethod
-    def harmony(cls, epsilon: Fraction, columns: int) -> LatticeColumns:
-        """Return Harmony (Nguyên et al. 2016): one column, one of two reports."""
-        return cls(epsilon, columns, "Harmony", 1, TwoPoint.of(epsilon))
-
-    @classmethod
-    def square_wave(cls, epsilon: Fraction, columns: int) -> LatticeColumns:
-        """Return Square Wave (Li et al. 2020) on every column."""
-        column = Window.square_wave(epsilon / columns)
-        return cls(epsilon, columns, "Square Wave", columns, column)
+        """Return a mechanism; `make` is given the epsilon of each column that is reported."""
+        return cls(epsilon, columns, name, sampled, make(epsilon / sampled))
 
     @property
     def words(self) -> str:

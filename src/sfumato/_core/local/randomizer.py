@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Floats
-from sfumato._core.local.lattice import LocalLattice, Units
+from sfumato._core.local.lattice import LatticeNDLaplace, LocalLattice, Units
 from sfumato._core.local.ldp import (
     LatticeColumns,
     LatticeDuchi,
@@ -16,7 +16,6 @@ from sfumato._core.local.ldp import (
     LatticeLDP,
     LatticeStaircase,
 )
-from sfumato._core.local.ndlaplace import LatticeNDLaplace
 from sfumato._core.sampling.source import Noise, SecureNoise
 from sfumato._lattice.box import Box
 

@@ -12,11 +12,12 @@ from sfumato._accounting.budget import Caps, Overspent, Share
 from sfumato._core.curator import Curator
 from sfumato._core.queries.privtree import Domain
 from sfumato._core.releases.privtree import DEEPEST, LOG_2, MAX_PASSES, PER_PATH, PrivTreeSplits
-from sfumato._core.testing import NoNoise, ReplayedNoise, use_loops
+from sfumato._core.testing import ReplayedNoise, use_loops
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels import numba_loops
 from sfumato._lattice.kernels.numpy_loops import add_branches
 from sfumato.engines._memory import ArrayRows
+from tests.no_noise import NoNoise
 
 F = Fraction
 BACKENDS = ["numpy", "numba"]

@@ -15,7 +15,8 @@ from sfumato._core.sampling.choice import (
     selection_slack,
 )
 from sfumato._core.sampling.source import SecureNoise
-from sfumato._core.testing import NoNoise, ReplayedNoise, log_probabilities
+from sfumato._core.testing import ReplayedNoise, log_probabilities
+from tests.no_noise import NoNoise
 
 ALPHA = 1e-9
 LAWS = {"exponential": exponential, "permute_and_flip": permute_and_flip}

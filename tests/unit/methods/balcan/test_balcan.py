@@ -10,7 +10,6 @@ import pytest
 import sfumato
 from sfumato._accounting.budget import Caps
 from sfumato._core.curator import Curator
-from sfumato._core.testing import NoNoise
 from sfumato._lattice.box import REACH
 from sfumato.methods import Balcan, Task
 from sfumato.methods._balcan.config import PRESETS
@@ -24,6 +23,7 @@ from sfumato.methods._balcan.partition import (
 )
 from sfumato.methods._balcan.run import gaussian_projection
 from sfumato.methods._base import to_view
+from tests.no_noise import NoNoise
 
 F = Fraction
 PAGE = Path(__file__).parents[4] / "docs" / "balcan.md"
