@@ -110,7 +110,7 @@ MUTANTS = {
     ),
     "Dask compares keys of its own partition only": Mutant(
         "engines/_dask.py",
-        'labels = owner.map_partitions(keys_in, meta=(owner.name, "object")).compute()',
+        'labels = owner.map_partitions(worker.keys_in, meta=(owner.name, "object")).compute()',
         "labels = owner.compute()",
         f"{DASK}::test_partitions_of_unlike_types_hold_one_person",
     ),

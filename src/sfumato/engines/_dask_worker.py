@@ -190,11 +190,12 @@ def _with_owner(array: Any, groups: Any, width: int) -> DaskTable:  # noqa: ANN4
     return DaskTable(frame.assign(**{OWNER: owners}), width, OWNER)
 
 
-def frame_of_pieces(pieces: list[Piece], width: int) -> Any:  # noqa: ANN401
-    """A data frame of the features of files, and of the keys of the labels of groups."""
+def table_of_pieces(pieces: list[Piece], width: int) -> DaskTable:
+    """The features of files, and the keys of the labels of groups."""
     import dask.dataframe
 
-    return dask.dataframe.from_map(pandas_of, pieces, meta=_labelled(np.empty((0, width)), []))
+    empty = _labelled(np.empty((0, width)), [])
+    return DaskTable(dask.dataframe.from_map(pandas_of, pieces, meta=empty), width, OWNER)
 
 
 def _checked_width(frame: Any, owner: Any) -> int:  # noqa: ANN401

@@ -13,8 +13,8 @@ from sfumato.engines._labels import keys_of
 
 Hashes = NDArray[np.uint64]
 
-# Public: the choice has to be the same in every run, it need not be secret.
-_KEY = 0x5F3A_70C1_9D24_E8B7
+KEY = 0x5F3A_70C1_9D24_E8B7
+"""Ranks the rows of a group. Public: the choice is the same in every run, and no secret."""
 
 _BLOCK_ROWS = 2**14
 
@@ -83,17 +83,12 @@ def _mix(hashes: Hashes) -> None:
     hashes ^= hashes >> np.uint64(31)
 
 
-def hashes_of(lattice: Lattice) -> Hashes:
-    """The numbers by which the rows of a group are ranked: (n, d) rows to (n,) hashes."""
-    return hash_rows(lattice, _KEY)
-
-
 def few_of_each(lattice: Lattice, rows: Ints, codes: Ints, most: int) -> Ints:
     """Bottom-k sample per group: the `most` row numbers with the smallest hashes, ascending.
 
     lattice: (n, d), lattice steps. rows: numbers of the rows to pick from. codes: (n,), groups.
     """
-    hashes = hashes_of(lattice)[rows]
+    hashes = hash_rows(lattice, KEY)[rows]
     order = np.lexsort((hashes, codes[rows]))
     sorted_codes = codes[rows][order]
     first = np.flatnonzero(np.diff(sorted_codes, prepend=sorted_codes[:1] - 1))

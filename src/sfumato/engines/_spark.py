@@ -7,7 +7,7 @@ import re
 import sys
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -20,25 +20,12 @@ from pyspark.sql import DataFrame, SparkSession, functions, types
 
 from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
+from sfumato.engines import _spark_worker as worker
 from sfumato.engines._files import FileOpener
 from sfumato.engines._memory import check_width
 from sfumato.engines._partitions import PartedRows, PartitionsMissing, Piece, pieces_of
 from sfumato.engines._progress import Pass, latest
 from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Rows, Task
-from sfumato.engines._spark_worker import (
-    LATTICE,
-    MARK,
-    NUMBERS,
-    SENT,
-    OnBatches,
-    add,
-    encode,
-    mark,
-    read_keyed,
-    received,
-    run_task,
-    with_keys,
-)
 from sfumato.engines._threads import allowed_threads
 from sfumato.engines.formats._table import Layout
 
@@ -77,12 +64,8 @@ def _follow(session: SparkSession, stages: int, watched: Pass, ready: Event, ove
         ours: set[int] = set()
         while not over.wait(_PAUSE):
             ours |= set(tracker.getActiveStageIds()) - earlier
-            watched.reach(_done(map(tracker.getStageInfo, ours)) / stages)
-
-
-def _done(stages: Iterable[Any]) -> float:
-    known = (stage for stage in stages if stage is not None and stage.numTasks)
-    return float(sum(stage.numCompletedTasks / stage.numTasks for stage in known))
+            known = filter(None, map(tracker.getStageInfo, ours))
+            watched.reach(sum(s.numCompletedTasks / max(1, s.numTasks) for s in known) / stages)
 
 
 # Errors whose messages contain no values of rows.
@@ -123,16 +106,17 @@ class SparkEngine:
     def run(self, task: Task) -> Iterator[Partial | Picked]:
         """Yield what the task returns for every partition, when all are done."""
         lattice, stages = self._lattice(task.encoder)
-        sent = mapped(lattice, partial(run_task, task=task), SENT)
+        sent = mapped(lattice, partial(worker.run_task, task=task), worker.SENT)
         if isinstance(task, Fold):
             size = task.kernel.empty().size
             if 8 * size * self.n_parts > _RECEIVED_BYTES:
-                places = min(self.n_parts, -(-size // NUMBERS))
-                sent = mapped(sent.repartitionById(places, sent.place % places), add, SENT)
+                places = min(self.n_parts, -(-size // worker.NUMBERS))
+                moved = sent.repartitionById(places, sent.place % places)
+                sent = mapped(moved, worker.add, worker.SENT)
                 stages += 1
         with followed(sent.sparkSession, stages):
             table = collected(sent)
-        return received(task, table.to_batches())
+        return worker.received(task, table.to_batches())
 
     def close(self) -> None:
         """Unpersist the encoded rows that the executors keep."""
@@ -143,9 +127,9 @@ class SparkEngine:
         """The encoded rows, and in how many stages Spark computes a task on them."""
         if self._box is not None and encoder == self._box:
             return self._kept[0], 1
-        most, pieces = self.max_rows_per_group, self._pieces
-        work = partial(encode, encoder=encoder, most=most, n_parts=self.n_parts, pieces=pieces)
-        lattice = mapped(self._frame, work, LATTICE)
+        most, n_parts, pieces = self.max_rows_per_group, self.n_parts, self._pieces
+        work = partial(worker.encode, encoder=encoder, most=most, n_parts=n_parts, pieces=pieces)
+        lattice = mapped(self._frame, work, worker.LATTICE)
         if pieces is None:
             lattice = lattice.repartitionById(self.n_parts, "part")
         # Encodings of histograms are not cached.
@@ -156,7 +140,7 @@ class SparkEngine:
         return lattice, 2 if pieces is None else 1
 
 
-def mapped(frame: DataFrame, work: OnBatches, schema: str) -> DataFrame:
+def mapped(frame: DataFrame, work: worker.OnBatches, schema: str) -> DataFrame:
     """Let Spark call `work` on the batches of every partition."""
     with warnings.catch_warnings():
         # Arrow batches do not need pandas.
@@ -230,10 +214,8 @@ def session(workers: int | None = None, scheduler: str | None = None) -> Iterato
 
 
 def _started(master: str) -> SparkSession:
-    settings = {**_QUIET, **(_HERE if master.startswith("local") else {})}
-    builder = SparkSession.builder.master(master).appName("sfumato")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
+    settings: dict[str, Any] = {**_QUIET, **(_HERE if master.startswith("local") else {})}
+    builder = SparkSession.builder.master(master).appName("sfumato").config(map=settings)
     before = os.environ.get("PYSPARK_PYTHON")
     os.environ["PYSPARK_PYTHON"] = before or sys.executable
     try:
@@ -274,10 +256,11 @@ def open_spark(
     table = _columns(frame, groups)
     width = len(table.columns) - (groups is not None)
     most = check_whole(max_rows_per_group, "max_rows_per_group")
-    parts = max(1, collected(mapped(table.select(functions.lit(0)), mark, MARK)).num_rows)
+    marks = collected(mapped(table.select(functions.lit(0)), worker.mark, worker.MARK))
+    parts = max(1, marks.num_rows)
     if groups is None:
         return PartedRows(SparkEngine(table, width, parts, keep=keep))
-    keyed = mapped(table, partial(with_keys, width=width), _keyed(width))
+    keyed = mapped(table, partial(worker.with_keys, width=width), _keyed(width))
     return PartedRows(_gathered(keyed, width, parts, most, keep=keep))
 
 
@@ -307,7 +290,7 @@ def _files(spark: SparkSession, layout: Layout, most: int) -> SparkEngine:
     numbers = spark.range(0, n_parts, 1, n_parts)
     if layout.owner is None:
         return SparkEngine(numbers, width, n_parts, pieces=pieces)
-    keyed = mapped(numbers, partial(read_keyed, pieces=pieces), _keyed(width))
+    keyed = mapped(numbers, partial(worker.read_keyed, pieces=pieces), _keyed(width))
     return _gathered(keyed, width, n_parts, most)
 
 
