@@ -235,7 +235,11 @@ class GroupSampler:
             raise RuntimeError("a file has not the number of rows it had before")
 
     def _take(self, codes: Ints, hashes: Hashes, rows: Ints) -> None:
-        self._grow(int(codes.max(initial=-1)) + 1)
+        more = int(codes.max(initial=-1)) + 1 - len(self._rows)
+        if more > 0:
+            shape = (max(more, len(self._rows)), self._most)
+            self._hashes = np.concatenate((self._hashes, np.full(shape, _NO_HASH)))
+            self._rows = np.concatenate((self._rows, np.full(shape, _NO_ROW)))
         seen = np.unique(codes)
         codes = np.concatenate((codes, np.repeat(seen, self._most)))
         hashes = np.concatenate((hashes, self._hashes[seen].ravel()))
@@ -246,14 +250,6 @@ class GroupSampler:
         best = order[(first[:, None] + np.arange(self._most)).ravel()]
         self._hashes[seen] = hashes[best].reshape(-1, self._most)
         self._rows[seen] = rows[best].reshape(-1, self._most)
-
-    def _grow(self, n_groups: int) -> None:
-        more = n_groups - len(self._rows)
-        if more > 0:
-            more = max(more, len(self._rows))
-            shape = (more, self._most)
-            self._hashes = np.concatenate((self._hashes, np.full(shape, _NO_HASH)))
-            self._rows = np.concatenate((self._rows, np.full(shape, _NO_ROW)))
 
     def chosen(self) -> list[Mask]:
         """For each piece, a mask of the rows that count."""
