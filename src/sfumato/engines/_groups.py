@@ -3,7 +3,7 @@
 Labels come from arrays, data frames, text and typed files, and from the partitions of a cluster. A
 file may hold `7` where another holds `7.0`, because a missing id made the writer store floating
 point. So every engine gives labels one canonical form: two are the same person if their keys are
-equal.
+equal:
 
 - missing (None, NaN, NaT, NA, "", "null", …, infinite) is one key, the empty text;
 - numbers equal as numbers have one key, whatever type or text they are written in;

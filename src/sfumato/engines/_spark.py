@@ -228,13 +228,7 @@ def _started(master: str) -> SparkSession:
 _PIECES_PER_CORE = 2
 
 _NUMBERS = (types.NumericType, types.BooleanType)
-_LABELS = (
-    types.NumericType,
-    types.BooleanType,
-    types.StringType,
-    types.BinaryType,
-    types.DatetimeType,
-)
+_LABELS = (*_NUMBERS, types.StringType, types.BinaryType, types.DatetimeType)
 
 
 def open_spark(
@@ -260,8 +254,8 @@ def open_spark(
     parts = max(1, marks.num_rows)
     if groups is None:
         return PartedRows(SparkEngine(table, width, parts, keep=keep))
-    keyed = mapped(table, partial(worker.with_keys, width=width), _keyed(width))
-    return PartedRows(_gathered(keyed, width, parts, most, keep=keep))
+    with_keys = partial(worker.with_keys, width=width)
+    return PartedRows(_gathered(table, with_keys, width, parts, most, keep=keep))
 
 
 @FileOpener
@@ -290,21 +284,17 @@ def _files(spark: SparkSession, layout: Layout, most: int) -> SparkEngine:
     numbers = spark.range(0, n_parts, 1, n_parts)
     if layout.owner is None:
         return SparkEngine(numbers, width, n_parts, pieces=pieces)
-    keyed = mapped(numbers, partial(worker.read_keyed, pieces=pieces), _keyed(width))
-    return _gathered(keyed, width, n_parts, most)
-
-
-def _keyed(width: int) -> str:
-    """The schema of features, followed by the keys of the labels of groups."""
-    return ", ".join([*(f"c{i} double" for i in range(width)), f"c{width} string"])
+    with_keys = partial(worker.read_keyed, pieces=pieces)
+    return _gathered(numbers, with_keys, width, n_parts, most, keep=True)
 
 
 def _gathered(
-    keyed: DataFrame, width: int, n_parts: int, most: int, *, keep: bool = True
+    frame: DataFrame, with_keys: worker.OnBatches, width: int, parts: int, most: int, *, keep: bool
 ) -> SparkEngine:
-    """All rows of a group lie in one partition."""
-    gathered = keyed.repartition(n_parts, keyed.columns[-1])
-    return SparkEngine(gathered, width, n_parts, max_rows_per_group=most, keep=keep)
+    """Gather all rows of a group, by the key of its label, in one partition."""
+    schema = ", ".join([*(f"c{i} double" for i in range(width)), f"c{width} string"])
+    gathered = mapped(frame, with_keys, schema).repartition(parts, f"c{width}")
+    return SparkEngine(gathered, width, parts, max_rows_per_group=most, keep=keep)
 
 
 def _columns(frame: DataFrame, groups: str | None) -> DataFrame:
@@ -324,7 +314,10 @@ def _columns(frame: DataFrame, groups: str | None) -> DataFrame:
     _check([frame.schema[i] for i in places])
     chosen = [plain[f"c{i}"].cast("double").alias(f"c{n}") for n, i in enumerate(places)]
     if owner is not None:
-        _check_label(frame.schema[owner])
+        label = frame.schema[owner]
+        if not isinstance(label.dataType, _LABELS):
+            kind = label.dataType.simpleString()
+            raise TypeError(f"column {label.name} ({kind}) cannot hold labels of groups")
         chosen.append(plain[f"c{owner}"].alias(f"c{len(places)}"))
     return plain.select(*chosen)
 
@@ -337,9 +330,3 @@ def _check(fields: list[types.StructField]) -> None:
     if wrong:
         listing = ", ".join(f"{f.name} ({f.dataType.simpleString()})" for f in wrong[:30])
         raise TypeError(f"columns must hold numbers; these do not: {listing}")
-
-
-def _check_label(field: types.StructField) -> None:
-    if not isinstance(field.dataType, _LABELS):
-        kind = field.dataType.simpleString()
-        raise TypeError(f"column {field.name} ({kind}) cannot hold labels of groups")
