@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sfumato._core.testing import use_loops
 from sfumato._lattice.box import REACH, Box
 from sfumato.engines._files import GroupSampler
-from sfumato.engines._groups import few_of_each, hash_rows, hashes_of
+from sfumato.engines._groups import KEY, few_of_each, hash_rows
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import PartedRows
 from sfumato.engines._rows import block_numbers
@@ -164,7 +164,7 @@ def kept(lattice, codes, most):
 
 def by_the_book(lattice, codes, most):
     """The rows of each group that have the least hashes, each hashed by itself."""
-    hashes = [int(hashes_of(row[np.newaxis])[0]) for row in lattice]
+    hashes = [int(hash_rows(row[np.newaxis], KEY)[0]) for row in lattice]
     groups = {}
     for i, code in enumerate(codes.tolist()):
         groups.setdefault(code, []).append((hashes[i], bytes(lattice[i])))

@@ -25,8 +25,8 @@ MUTANTS = {
     ),
     "Dask does not see futures inside of calls": Mutant(
         "engines/_dask_worker.py",
-        "return futures | (named - set(graph))",
-        "return futures",
+        "keys = futures | (named - set(graph))",
+        "keys = futures",
         f"{DASK}::test_a_future_in_a_call_is_seen_as_well",
     ),
     "Dask asks for the recipe of the last step only": Mutant(

@@ -14,19 +14,8 @@ from dask import delayed
 from numpy.typing import NDArray
 
 from sfumato._base.validation import check_whole
-from sfumato.engines._dask_worker import (
-    OWNER,
-    DaskTable,
-    Results,
-    can_be_recomputed,
-    encoded_partition,
-    floats_of,
-    frame_of_pieces,
-    keys_in,
-    run_here,
-    run_on,
-    table_of,
-)
+from sfumato.engines import _dask_worker as worker
+from sfumato.engines._dask_worker import DaskTable, can_be_recomputed, table_of, table_of_pieces
 from sfumato.engines._files import FileOpener
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import FileChanged, PartedRows, PartitionsMissing, pieces_of
@@ -157,7 +146,7 @@ class DaskEngine:
         """Let the workers encode the rows, and keep the result in place of an earlier one."""
         self._encoder = None
         self._forget_homes()
-        encode = delayed(encoded_partition, pure=False)
+        encode = delayed(worker.encoded_partition, pure=False)
         most, owner = self.max_rows_per_group, self._owner
         self._lattices = self._client.compute(
             [encode(encoder, most, source, owner) for source in self._sources], retries=_RETRIES
@@ -168,13 +157,13 @@ class DaskEngine:
         given = task if len(batches) <= _COPIES else self._client.submit(copy, task, pure=False)
         lattices = [[self._lattices[part] for part in batch] for batch in batches]
         futures: list[Any] = self._client.map(
-            run_on, [given] * len(batches), batches, lattices, pure=False, retries=_RETRIES
+            worker.run_on, [given] * len(batches), batches, lattices, pure=False, retries=_RETRIES
         )
         # Release the futures of the last pass after submitting new ones, which do not wait then.
         self._earlier = futures if isinstance(task, Fold) else []
         return futures
 
-    def _asked(self, task: Fold) -> tuple[list[Results], list[list[int]]]:
+    def _asked(self, task: Fold) -> tuple[list[worker.Results], list[list[int]]]:
         """Run a short pass directly on the workers that hold the rows: docs/decisions/0013.
 
         Returns their results, and the batches of workers that are gone or hold other rows now.
@@ -186,7 +175,7 @@ class DaskEngine:
         answers: dict[str, Any] = {}
         with suppress(Exception):
             # All workers: to wait for a named one that is gone would take half a minute.
-            answers = self._client.run(run_here, task, asked, on_error="return")
+            answers = self._client.run(worker.run_here, task, asked, on_error="return")
         silent = [home for home in asked if not isinstance(answers.get(home), list)]
         left = [batch for home in silent for batch, _ in asked.pop(home)]
         if left:
@@ -265,7 +254,10 @@ def open_dask(
     it was sent out by `Client.scatter`, is refused. Without a client the rows are read once, by
     Dask's scheduler in this process, and kept here.
     """
-    table, most = table_of(data, groups), check_whole(max_rows_per_group, "max_rows_per_group")
+    table, most = (
+        table_of(data, groups),
+        check_whole(max_rows_per_group, "max_rows_per_group"),
+    )
     client = client or current_client()
     if client is None:
         return _here(table, most)
@@ -299,7 +291,7 @@ def files_on(client: Any, layout: Layout, most: int = 1) -> Rows:  # noqa: ANN40
     pieces = pieces_of(layout, at_least=_PIECES_PER_THREAD * threads)
     if layout.owner is None:
         return PartedRows(DaskEngine(client, pieces, width))
-    return _on(client, DaskTable(frame_of_pieces(pieces, width), width, OWNER), most)
+    return _on(client, table_of_pieces(pieces, width), most)
 
 
 def _on(client: Any, table: DaskTable, most: int) -> Rows:  # noqa: ANN401
@@ -315,7 +307,7 @@ def _here(table: DaskTable, most: int) -> Rows:
     features, labels = table.data, None
     if table.owner is not None:
         owner = features[table.owner]
-        labels = owner.map_partitions(keys_in, meta=(owner.name, "object")).compute()
+        labels = owner.map_partitions(worker.keys_in, meta=(owner.name, "object")).compute()
         features = features.drop(columns=table.owner)
     parts = DaskTable(features, table.n_features).parts()
     together = allowed_threads()
@@ -323,7 +315,7 @@ def _here(table: DaskTable, most: int) -> Rows:
     def blocks() -> Iterator[NDArray[Any]]:
         for start in range(0, len(parts), together):
             for block in dask.compute(*parts[start : start + together]):
-                yield floats_of(block, table.n_features)
+                yield worker.floats_of(block, table.n_features)
 
     source = Blocks(blocks, table.n_features, None if labels is None else len(labels))
     return ArrayRows(source, groups=labels, max_rows_per_group=most)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Floats, Lattice
-from sfumato.engines._labels import keys_of
+from sfumato.engines._groups import keys_of
 from sfumato.engines._memory import frame_of
 from sfumato.engines._partitions import Piece
 from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Task, counted
@@ -77,19 +77,15 @@ def floats_of(block: Any, width: int) -> NDArray[Any]:  # noqa: ANN401
     try:
         values = frame_of(block).read(0, len(block))
     except (TypeError, ValueError):
-        values = _careful(block)
+        import pandas
+
+        columns = [c for _, c in pandas.DataFrame(block).items()]
+        numbers = [pandas.to_numeric(c, errors="coerce") for c in columns]
+        cells = [c.to_numpy(dtype=np.float64, na_value=np.nan) for c in numbers]
+        values = np.column_stack([np.empty((len(block), 0)), *cells])
     if values.shape[1] != width:
         raise ValueError(f"a partition has not the {width} columns that were declared")
     return values
-
-
-def _careful(block: Any) -> Floats:  # noqa: ANN401
-    import pandas
-
-    frame = pandas.DataFrame(block)
-    columns = [pandas.to_numeric(frame.iloc[:, i], errors="coerce") for i in range(frame.shape[1])]
-    numbers = [c.to_numpy(dtype=np.float64, na_value=np.nan) for c in columns]
-    return np.column_stack([np.empty((len(frame), 0)), *numbers])
 
 
 def pandas_of(piece: Piece) -> Any:  # noqa: ANN401
@@ -153,6 +149,8 @@ def table_of(data: Any, groups: Any) -> DaskTable:  # noqa: ANN401
         return _array(data, groups)
     if data.ndim != 2:
         raise ValueError(f"Expected 2D array, got 1D array instead: {_ADVICE}")
+    import pandas
+
     names = list(data.columns)
     if groups is not None and not (isinstance(groups, str | int) and groups in names):
         raise ValueError(
@@ -160,7 +158,9 @@ def table_of(data: Any, groups: Any) -> DaskTable:  # noqa: ANN401
         )
     if names.count(groups) > 1:
         raise ValueError(f"{names.count(groups)} columns are named {groups!r}")
-    return DaskTable(data, _checked_width(data, groups), groups)
+    kinds = [kind for name, kind in zip(names, data.dtypes, strict=True) if name != groups]
+    empty = {i: pandas.Series([], dtype=kind) for i, kind in enumerate(kinds)}
+    return DaskTable(data, frame_of(pandas.DataFrame(empty)).n_features, groups)
 
 
 def _array(array: Any, groups: Any) -> DaskTable:  # noqa: ANN401
@@ -190,19 +190,12 @@ def _with_owner(array: Any, groups: Any, width: int) -> DaskTable:  # noqa: ANN4
     return DaskTable(frame.assign(**{OWNER: owners}), width, OWNER)
 
 
-def frame_of_pieces(pieces: list[Piece], width: int) -> Any:  # noqa: ANN401
-    """A data frame of the features of files, and of the keys of the labels of groups."""
+def table_of_pieces(pieces: list[Piece], width: int) -> DaskTable:
+    """The features of files, and the keys of the labels of groups."""
     import dask.dataframe
 
-    return dask.dataframe.from_map(pandas_of, pieces, meta=_labelled(np.empty((0, width)), []))
-
-
-def _checked_width(frame: Any, owner: Any) -> int:  # noqa: ANN401
-    import pandas
-
-    kinds = [kind for name, kind in zip(frame.columns, frame.dtypes, strict=True) if name != owner]
-    empty = {i: pandas.Series([], dtype=kind) for i, kind in enumerate(kinds)}
-    return frame_of(pandas.DataFrame(empty)).n_features
+    empty = _labelled(np.empty((0, width)), [])
+    return DaskTable(dask.dataframe.from_map(pandas_of, pieces, meta=empty), width, OWNER)
 
 
 def keys_in(labels: Any) -> Any:  # noqa: ANN401
@@ -231,17 +224,13 @@ def home_of(key: Any, parts: int) -> int:  # noqa: ANN401
     return crc32(key.encode()) % parts if isinstance(key, str) else 0
 
 
-def outside_keys(data: Any) -> set[Any]:  # noqa: ANN401
-    """The keys that the graph of a collection uses and does not compute."""
+def can_be_recomputed(client: Any, data: Any) -> bool:  # noqa: ANN401
+    """Whether a collection can be computed from its beginning, without scattered data."""
     graph = dict(data.__dask_graph__())
     futures = {node.key for node in graph.values() if hasattr(node, "add_done_callback")}
     named = {key for node in graph.values() for key in getattr(node, "dependencies", ())}
-    return futures | (named - set(graph))
-
-
-def can_be_recomputed(client: Any, data: Any) -> bool:  # noqa: ANN401
-    """Whether a collection can be computed from its beginning, without scattered data."""
-    keys = outside_keys(data)
+    # What the graph uses and does not compute.
+    keys = futures | (named - set(graph))
     for _ in range(_TRIES):
         known = not keys or client.run_on_scheduler(graph_known, keys=keys)
         if known is not None:

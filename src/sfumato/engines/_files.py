@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato._base.types import Ints, Mask
 from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
-from sfumato.engines._groups import Hashes, hashes_of, numbered
+from sfumato.engines._groups import KEY, Hashes, hash_rows, numbered
 from sfumato.engines._memory import ArrayRows, check_width
 from sfumato.engines._partitions import PartedRows, Piece, pieces_of
 from sfumato.engines._progress import Pass
@@ -31,7 +31,6 @@ from sfumato.engines.formats._parquet import Parquet
 from sfumato.engines.formats._storage import Paths, StoredFile, stored
 from sfumato.engines.formats._table import Column, ConcatTable, Layout, Table, select
 
-_Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 _TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -230,13 +229,17 @@ class GroupSampler:
             stop = start + len(lattice)
             own = codes[start:stop][kept].astype(np.int64)
             rows = np.flatnonzero(kept) + start + self._starts[part]
-            self._take(own, hashes_of(lattice[kept]), rows.astype(np.int64))
+            self._take(own, hash_rows(lattice[kept], KEY), rows.astype(np.int64))
             start = stop
         if start != len(codes):
             raise RuntimeError("a file has not the number of rows it had before")
 
     def _take(self, codes: Ints, hashes: Hashes, rows: Ints) -> None:
-        self._grow(int(codes.max(initial=-1)) + 1)
+        more = int(codes.max(initial=-1)) + 1 - len(self._rows)
+        if more > 0:
+            shape = (max(more, len(self._rows)), self._most)
+            self._hashes = np.concatenate((self._hashes, np.full(shape, _NO_HASH)))
+            self._rows = np.concatenate((self._rows, np.full(shape, _NO_ROW)))
         seen = np.unique(codes)
         codes = np.concatenate((codes, np.repeat(seen, self._most)))
         hashes = np.concatenate((hashes, self._hashes[seen].ravel()))
@@ -247,14 +250,6 @@ class GroupSampler:
         best = order[(first[:, None] + np.arange(self._most)).ravel()]
         self._hashes[seen] = hashes[best].reshape(-1, self._most)
         self._rows[seen] = rows[best].reshape(-1, self._most)
-
-    def _grow(self, n_groups: int) -> None:
-        more = n_groups - len(self._rows)
-        if more > 0:
-            more = max(more, len(self._rows))
-            shape = (more, self._most)
-            self._hashes = np.concatenate((self._hashes, np.full(shape, _NO_HASH)))
-            self._rows = np.concatenate((self._rows, np.full(shape, _NO_ROW)))
 
     def chosen(self) -> list[Mask]:
         """For each piece, a mask of the rows that count."""
@@ -318,20 +313,18 @@ class FileEngine:
         return chosen
 
 
-def as_done(
-    work: Callable[[_Item], _Result], pieces: Iterable[_Item], threads: int
-) -> Iterator[_Result]:
-    """Yield what threads make of pieces, as it comes, holding few results at a time.
+def as_done(work: Callable[[int], _Result], parts: range, threads: int) -> Iterator[_Result]:
+    """Yield what threads make of partitions, as it comes, holding few results at a time.
 
-    When the caller stops, only the pieces under way are waited for.
+    When the caller stops, only the partitions under way are waited for.
     """
-    left = iter(pieces)
+    left = iter(parts)
     pool = ThreadPoolExecutor(threads)
     try:
-        running = {pool.submit(work, piece) for piece in islice(left, 2 * threads)}
+        running = {pool.submit(work, part) for part in islice(left, 2 * threads)}
         while running:
             done, running = wait(running, return_when=FIRST_COMPLETED)
-            running |= {pool.submit(work, piece) for piece in islice(left, len(done))}
+            running |= {pool.submit(work, part) for part in islice(left, len(done))}
             while done:
                 yield done.pop().result()
     finally:

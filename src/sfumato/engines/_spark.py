@@ -7,7 +7,7 @@ import re
 import sys
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -20,25 +20,12 @@ from pyspark.sql import DataFrame, SparkSession, functions, types
 
 from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
+from sfumato.engines import _spark_worker as worker
 from sfumato.engines._files import FileOpener
 from sfumato.engines._memory import check_width
 from sfumato.engines._partitions import PartedRows, PartitionsMissing, Piece, pieces_of
 from sfumato.engines._progress import Pass, latest
 from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Rows, Task
-from sfumato.engines._spark_worker import (
-    LATTICE,
-    MARK,
-    NUMBERS,
-    SENT,
-    OnBatches,
-    add,
-    encode,
-    mark,
-    read_keyed,
-    received,
-    run_task,
-    with_keys,
-)
 from sfumato.engines._threads import allowed_threads
 from sfumato.engines.formats._table import Layout
 
@@ -77,12 +64,8 @@ def _follow(session: SparkSession, stages: int, watched: Pass, ready: Event, ove
         ours: set[int] = set()
         while not over.wait(_PAUSE):
             ours |= set(tracker.getActiveStageIds()) - earlier
-            watched.reach(_done(map(tracker.getStageInfo, ours)) / stages)
-
-
-def _done(stages: Iterable[Any]) -> float:
-    known = (stage for stage in stages if stage is not None and stage.numTasks)
-    return float(sum(stage.numCompletedTasks / stage.numTasks for stage in known))
+            known = filter(None, map(tracker.getStageInfo, ours))
+            watched.reach(sum(s.numCompletedTasks / max(1, s.numTasks) for s in known) / stages)
 
 
 # Errors whose messages contain no values of rows.
@@ -123,16 +106,17 @@ class SparkEngine:
     def run(self, task: Task) -> Iterator[Partial | Picked]:
         """Yield what the task returns for every partition, when all are done."""
         lattice, stages = self._lattice(task.encoder)
-        sent = mapped(lattice, partial(run_task, task=task), SENT)
+        sent = mapped(lattice, partial(worker.run_task, task=task), worker.SENT)
         if isinstance(task, Fold):
             size = task.kernel.empty().size
             if 8 * size * self.n_parts > _RECEIVED_BYTES:
-                places = min(self.n_parts, -(-size // NUMBERS))
-                sent = mapped(sent.repartitionById(places, sent.place % places), add, SENT)
+                places = min(self.n_parts, -(-size // worker.NUMBERS))
+                moved = sent.repartitionById(places, sent.place % places)
+                sent = mapped(moved, worker.add, worker.SENT)
                 stages += 1
         with followed(sent.sparkSession, stages):
             table = collected(sent)
-        return received(task, table.to_batches())
+        return worker.received(task, table.to_batches())
 
     def close(self) -> None:
         """Unpersist the encoded rows that the executors keep."""
@@ -143,9 +127,9 @@ class SparkEngine:
         """The encoded rows, and in how many stages Spark computes a task on them."""
         if self._box is not None and encoder == self._box:
             return self._kept[0], 1
-        most, pieces = self.max_rows_per_group, self._pieces
-        work = partial(encode, encoder=encoder, most=most, n_parts=self.n_parts, pieces=pieces)
-        lattice = mapped(self._frame, work, LATTICE)
+        most, n_parts, pieces = self.max_rows_per_group, self.n_parts, self._pieces
+        work = partial(worker.encode, encoder=encoder, most=most, n_parts=n_parts, pieces=pieces)
+        lattice = mapped(self._frame, work, worker.LATTICE)
         if pieces is None:
             lattice = lattice.repartitionById(self.n_parts, "part")
         # Encodings of histograms are not cached.
@@ -156,7 +140,7 @@ class SparkEngine:
         return lattice, 2 if pieces is None else 1
 
 
-def mapped(frame: DataFrame, work: OnBatches, schema: str) -> DataFrame:
+def mapped(frame: DataFrame, work: worker.OnBatches, schema: str) -> DataFrame:
     """Let Spark call `work` on the batches of every partition."""
     with warnings.catch_warnings():
         # Arrow batches do not need pandas.
@@ -230,10 +214,8 @@ def session(workers: int | None = None, scheduler: str | None = None) -> Iterato
 
 
 def _started(master: str) -> SparkSession:
-    settings = {**_QUIET, **(_HERE if master.startswith("local") else {})}
-    builder = SparkSession.builder.master(master).appName("sfumato")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
+    settings: dict[str, Any] = {**_QUIET, **(_HERE if master.startswith("local") else {})}
+    builder = SparkSession.builder.master(master).appName("sfumato").config(map=settings)
     before = os.environ.get("PYSPARK_PYTHON")
     os.environ["PYSPARK_PYTHON"] = before or sys.executable
     try:
@@ -246,13 +228,7 @@ def _started(master: str) -> SparkSession:
 _PIECES_PER_CORE = 2
 
 _NUMBERS = (types.NumericType, types.BooleanType)
-_LABELS = (
-    types.NumericType,
-    types.BooleanType,
-    types.StringType,
-    types.BinaryType,
-    types.DatetimeType,
-)
+_LABELS = (*_NUMBERS, types.StringType, types.BinaryType, types.DatetimeType)
 
 
 def open_spark(
@@ -274,11 +250,12 @@ def open_spark(
     table = _columns(frame, groups)
     width = len(table.columns) - (groups is not None)
     most = check_whole(max_rows_per_group, "max_rows_per_group")
-    parts = max(1, collected(mapped(table.select(functions.lit(0)), mark, MARK)).num_rows)
+    marks = collected(mapped(table.select(functions.lit(0)), worker.mark, worker.MARK))
+    parts = max(1, marks.num_rows)
     if groups is None:
         return PartedRows(SparkEngine(table, width, parts, keep=keep))
-    keyed = mapped(table, partial(with_keys, width=width), _keyed(width))
-    return PartedRows(_gathered(keyed, width, parts, most, keep=keep))
+    with_keys = partial(worker.with_keys, width=width)
+    return PartedRows(_gathered(table, with_keys, width, parts, most, keep=keep))
 
 
 @FileOpener
@@ -307,21 +284,17 @@ def _files(spark: SparkSession, layout: Layout, most: int) -> SparkEngine:
     numbers = spark.range(0, n_parts, 1, n_parts)
     if layout.owner is None:
         return SparkEngine(numbers, width, n_parts, pieces=pieces)
-    keyed = mapped(numbers, partial(read_keyed, pieces=pieces), _keyed(width))
-    return _gathered(keyed, width, n_parts, most)
-
-
-def _keyed(width: int) -> str:
-    """The schema of features, followed by the keys of the labels of groups."""
-    return ", ".join([*(f"c{i} double" for i in range(width)), f"c{width} string"])
+    with_keys = partial(worker.read_keyed, pieces=pieces)
+    return _gathered(numbers, with_keys, width, n_parts, most, keep=True)
 
 
 def _gathered(
-    keyed: DataFrame, width: int, n_parts: int, most: int, *, keep: bool = True
+    frame: DataFrame, with_keys: worker.OnBatches, width: int, parts: int, most: int, *, keep: bool
 ) -> SparkEngine:
-    """All rows of a group lie in one partition."""
-    gathered = keyed.repartition(n_parts, keyed.columns[-1])
-    return SparkEngine(gathered, width, n_parts, max_rows_per_group=most, keep=keep)
+    """Gather all rows of a group, by the key of its label, in one partition."""
+    schema = ", ".join([*(f"c{i} double" for i in range(width)), f"c{width} string"])
+    gathered = mapped(frame, with_keys, schema).repartition(parts, f"c{width}")
+    return SparkEngine(gathered, width, parts, max_rows_per_group=most, keep=keep)
 
 
 def _columns(frame: DataFrame, groups: str | None) -> DataFrame:
@@ -341,7 +314,10 @@ def _columns(frame: DataFrame, groups: str | None) -> DataFrame:
     _check([frame.schema[i] for i in places])
     chosen = [plain[f"c{i}"].cast("double").alias(f"c{n}") for n, i in enumerate(places)]
     if owner is not None:
-        _check_label(frame.schema[owner])
+        label = frame.schema[owner]
+        if not isinstance(label.dataType, _LABELS):
+            kind = label.dataType.simpleString()
+            raise TypeError(f"column {label.name} ({kind}) cannot hold labels of groups")
         chosen.append(plain[f"c{owner}"].alias(f"c{len(places)}"))
     return plain.select(*chosen)
 
@@ -354,9 +330,3 @@ def _check(fields: list[types.StructField]) -> None:
     if wrong:
         listing = ", ".join(f"{f.name} ({f.dataType.simpleString()})" for f in wrong[:30])
         raise TypeError(f"columns must hold numbers; these do not: {listing}")
-
-
-def _check_label(field: types.StructField) -> None:
-    if not isinstance(field.dataType, _LABELS):
-        kind = field.dataType.simpleString()
-        raise TypeError(f"column {field.name} ({kind}) cannot hold labels of groups")
