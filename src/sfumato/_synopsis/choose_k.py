@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from sfumato._base.types import Floats, Ints
+from sfumato._base.types import Floats, Ints, Rng
 from sfumato._base.validation import check_whole
 from sfumato._synopsis.cells import Cells, LooseCells, coarser, cut, whole
 from sfumato._synopsis.signed_kmeans import SignedKMeans
@@ -59,7 +59,7 @@ def k_curve(
     *,
     k_range: tuple[int, int],
     criterion: Criterion,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> KCurve:
     """Solve for every k of the range on the cells that stand out from the noise; weights: (n,).
 
@@ -90,7 +90,7 @@ class _Solved:
     costs: Floats
 
 
-def _solve_all(cells: LooseCells, weights: Floats, ks: range, rng: np.random.Generator) -> _Solved:
+def _solve_all(cells: LooseCells, weights: Floats, ks: range, rng: Rng) -> _Solved:
     """k-means on pieces with weights (n,), for every k."""
     solver = SignedKMeans(cells, weights, 0.0)
     found = [solver.solve(k, n_starts=_STARTS, rng=rng) for k in ks]
@@ -105,7 +105,7 @@ def _threshold(n_cells: int, noise_std: float) -> float:
     return noise_std / math.sqrt(2) * math.log(n_cells)
 
 
-def _elbow(solved: _Solved, rng: np.random.Generator) -> Floats:
+def _elbow(solved: _Solved, rng: Rng) -> Floats:
     # Cells are too coarse to show more dimensions: a higher power would magnify their edges.
     return jumps(solved.costs, min(solved.cells.n_features, _SHOWN))
 
@@ -118,7 +118,7 @@ def jumps(costs: Floats, n_features: int) -> Floats:
     return np.diff(costs ** (-n_features / 2), prepend=0.0)
 
 
-def _silhouette(solved: _Solved, rng: np.random.Generator) -> Floats:
+def _silhouette(solved: _Solved, rng: Rng) -> Floats:
     """The mean silhouette of weighted points: Rousseeuw 1987. Of one cluster it is 0."""
     mass = whole(solved.cells, solved.weights, 0.0)
     if len(solved.weights) > _COMPARED:
@@ -144,7 +144,7 @@ def _mean_silhouette(points: Floats, weights: Floats, gaps: Floats, centers: Flo
     return float(weights @ ((outside - inside) / larger) / weights.sum())
 
 
-def _gap(solved: _Solved, rng: np.random.Generator) -> Floats:
+def _gap(solved: _Solved, rng: Rng) -> Floats:
     half = solved.cells.widths / 2
     low = (solved.cells.middles - half).min(axis=0)
     high = (solved.cells.middles + half).max(axis=0)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato._base.types import Floats
+from sfumato._base.types import Floats, Rng
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.cells import BLOCK, Cells, WeightedCells, coarser, finer, whole
 from sfumato._synopsis.kmeans import HOPE, lift, sums_by_center, swap_losses
@@ -62,7 +62,7 @@ class SignedKMeans:
         self._whole = whole(cells, weights, noise_std)
         self._sums: dict[int, WeightedCells] = {}
 
-    def solve(self, k: int, *, n_starts: int, rng: np.random.Generator) -> Clusters:
+    def solve(self, k: int, *, n_starts: int, rng: Rng) -> Clusters:
         """Find k centres, in the cube, from sphere-packing starts; the lowest cost wins."""
         levels = self._levels(k)
         starts = sphere_packings(n_starts, k, self._whole.n_features, rng) / REACH

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato._base.types import Floats
+from sfumato._base.types import Floats, Mask, Rng
 from sfumato._lattice.box import REACH
 
 # The radius is found to 1/128 of the box's half width.
@@ -17,7 +16,7 @@ _WORK = 2.5e7
 _SHRINK = 0.92
 
 
-def sphere_packing(k: int, n_features: int, rng: np.random.Generator) -> Floats:
+def sphere_packing(k: int, n_features: int, rng: Rng) -> Floats:
     """Place k random points at least a from each border and 2a from each other, in lattice units.
 
     The largest a for which placing succeeds is found by bisection (Su et al. 2015, §4.1.1). Where
@@ -27,7 +26,7 @@ def sphere_packing(k: int, n_features: int, rng: np.random.Generator) -> Floats:
     return best * REACH
 
 
-def sphere_packings(n: int, k: int, n_features: int, rng: np.random.Generator) -> Floats:
+def sphere_packings(n: int, k: int, n_features: int, rng: Rng) -> Floats:
     """Place n sets of k points as `sphere_packing` does, with one search for the radius.
 
     The radius of a set that fails is made smaller until it succeeds.
@@ -51,7 +50,7 @@ def _tries(k: int, n_features: int) -> int:
     return int(np.clip(_WORK / (k * k * n_features), 2, limit)) * k
 
 
-def _bisect(k: int, n_features: int, rng: np.random.Generator) -> tuple[Floats, float]:
+def _bisect(k: int, n_features: int, rng: Rng) -> tuple[Floats, float]:
     """Find a packing with the largest radius, and that radius: 0 where it is not searched for."""
     best = rng.uniform(-1, 1, (k, n_features))
     feasible, infeasible = 0.0, 1.0
@@ -68,9 +67,7 @@ def _bisect(k: int, n_features: int, rng: np.random.Generator) -> tuple[Floats, 
     return best, feasible
 
 
-def _throw_darts(
-    k: int, n_features: int, radius: float, tries: int, rng: np.random.Generator
-) -> Floats:
+def _throw_darts(k: int, n_features: int, radius: float, tries: int, rng: Rng) -> Floats:
     """Keep each of `tries` random points, in turn, if no point kept before is nearer than 2a."""
     darts = rng.uniform(radius - 1, 1 - radius, (tries, n_features))
     # |x − y|² ≥ 4a² with one product of the matrix and a vector.
@@ -86,8 +83,8 @@ def _throw_darts(
 
 
 def _throw_sets(
-    n: int, shape: tuple[int, int], radius: float, tries: int, rng: np.random.Generator
-) -> tuple[Floats, NDArray[np.bool_]]:
+    n: int, shape: tuple[int, int], radius: float, tries: int, rng: Rng
+) -> tuple[Floats, Mask]:
     """Throw darts for n sets of `shape` at once; returns the sets and which of them are whole."""
     k, n_features = shape
     darts = rng.uniform(radius - 1, 1 - radius, (n_features, n, tries))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfumato._accounting.budget import Account, Caps, Share
-from sfumato._base.types import Floats
+from sfumato._base.types import Floats, Rng
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid, Nearest
 from sfumato._core.queries.projection import MAX_ENTRY, MAX_SHIFT, Projection
@@ -124,9 +124,7 @@ class Method(Protocol):
     def caps(self, task: Task) -> Caps:
         """Divide (ε, δ) among the currencies."""
 
-    def __call__(
-        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
-    ) -> Centers:
+    def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Find centres by queries charged to the account. `rng` is public randomness."""
 
 
@@ -204,12 +202,12 @@ def size_and_rest(
     return max(1.0, float(answer.values[0])), rest
 
 
-KChoice = Callable[[Synopsis, np.random.Generator], tuple[int, tuple[str, ...]]]
+KChoice = Callable[[Synopsis, Rng], tuple[int, tuple[str, ...]]]
 """The number of clusters on a synopsis, and a note for the receipt if it was chosen there."""
 
 
 def chosen_k(
-    task: Task, synopsis: Synopsis, least: int, by: Criterion, rng: np.random.Generator
+    task: Task, synopsis: Synopsis, least: int, by: Criterion, rng: Rng
 ) -> tuple[int, tuple[str, ...]]:
     """The number of clusters, and a note for the receipt if it was chosen on the synopsis."""
     if not task.choose_k:

@@ -17,7 +17,7 @@ import numpy as np
 
 from sfumato._accounting.budget import Account, Caps, Share
 from sfumato._accounting.gaussian_dp import mu2_of
-from sfumato._base.types import Floats
+from sfumato._base.types import Floats, Rng
 from sfumato._base.validation import check_whole
 from sfumato._core.curator import CellTotals, Curator
 from sfumato._core.queries.counts import Nearest, NearestInProjection
@@ -63,9 +63,7 @@ class _NoisyLloyd(ABC):
         memory, passes = totals_memory(task), len(weights)
         return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
-    def __call__(
-        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
-    ) -> Centers:
+    def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Step until the noisy centres hold still or the shares are used up."""
         points, sizes = sphere_packing(task.k, task.n_features, rng), np.zeros(task.k)
         noise = noise_of(self.noise, account)

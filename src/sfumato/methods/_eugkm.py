@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-import numpy as np
-
 from sfumato._accounting.budget import Account, Share
+from sfumato._base.types import Rng
 from sfumato._base.validation import check_whole
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid
@@ -67,9 +66,7 @@ class EUGkM(_OnGrid):
         if not 0 < self.theta < float("inf"):
             raise ValueError(f"theta must be a positive number, got {self.theta!r}")
 
-    def __call__(
-        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
-    ) -> Centers:
+    def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Estimate the number of rows, then the counts of the grid; the rest is post-processing."""
         n, rest = size_and_rest(curator, task, account.rest("pure"))
         return self.on_grid(curator, task, n, rest, rng)
@@ -89,9 +86,7 @@ class EUGkM(_OnGrid):
         note = f"{cells:,} cells, {remark}"
         return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
-    def on_grid(
-        self, curator: Curator, task: Task, n: float, share: Share, rng: np.random.Generator
-    ) -> Centers:
+    def on_grid(self, curator: Curator, task: Task, n: float, share: Share, rng: Rng) -> Centers:
         """Release the counts of a grid with this share and cluster its cells."""
         epsilon = float(share.amount)
         grid = self.grid(n, task.n_features, epsilon)
@@ -137,9 +132,7 @@ class Hybrid(_OnGrid):
         if not 0 <= self.rho <= 0.5:
             raise ValueError(f"rho must lie in [0, 0.5], got {self.rho!r}")
 
-    def __call__(
-        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
-    ) -> Centers:
+    def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Estimate the number of rows, decide by it, then query."""
         n, rest = size_and_rest(curator, task, account.rest("pure"))
         threshold = hybrid_threshold(n, task.n_features, task.k, self.rho)

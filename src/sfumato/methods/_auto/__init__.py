@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-import numpy as np
-
 from sfumato._accounting.budget import Account, Caps, Ledger
+from sfumato._base.types import Rng
 from sfumato._core.curator import Curator
 from sfumato._synopsis import Synopsis
 from sfumato._synopsis.choose_k import Criterion, check_criterion, check_range
@@ -70,9 +69,7 @@ class Auto:
         tree = exact(tree_part(d, task.k, pure=False))
         return caps_of(task, tree, _STEPS[d <= MIDDLE])
 
-    def __call__(
-        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
-    ) -> Centers:
+    def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Estimate the number of rows, decide by it, then query."""
         task = _bounded(task)
         if fallback.is_hopeless(task):
@@ -106,10 +103,10 @@ class Auto:
         passes += task.count_passes
         return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
-    def _branch(self, curator: Curator, budget: FitBudget, rng: np.random.Generator) -> Centers:
+    def _branch(self, curator: Curator, budget: FitBudget, rng: Rng) -> Centers:
         task, n = budget.task, budget.n
 
-        def choose(synopsis: Synopsis, rng: np.random.Generator) -> tuple[int, tuple[str, ...]]:
+        def choose(synopsis: Synopsis, rng: Rng) -> tuple[int, tuple[str, ...]]:
             return chosen_k(task, synopsis, self.k_range[0], self.k_by, rng)
 
         if task.n_features <= LOW:

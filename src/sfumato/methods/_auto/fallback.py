@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from sfumato._base.types import Rng
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Grid
 from sfumato.methods._auto.budget import LOW, MIDDLE, FitBudget, step_error
@@ -50,7 +51,7 @@ def affordable(budget: FitBudget) -> int:
     return task.k if task.k * one <= _DROWNED else 1
 
 
-def padded(found: Centers, task: Task, rng: np.random.Generator) -> Centers:
+def padded(found: Centers, task: Task, rng: Rng) -> Centers:
     """As many centres as were asked for, some of them twice."""
     k = len(found.points)
     again = np.append(np.arange(k), rng.integers(k, size=task.k - k))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato._accounting.budget import Share
-from sfumato._base.types import Floats
+from sfumato._base.types import Floats, Rng
 from sfumato._core.curator import Curator
 from sfumato._core.queries.moments import Products, Squares
 from sfumato._core.queries.privtree import Domain
@@ -85,9 +85,7 @@ def columns(curator: Curator, split: BudgetSplit, rows: RowCount) -> Axes:
     return Axes(seen, domain, lift, 1.0, residual, note)
 
 
-def main_axes(
-    curator: Curator, split: BudgetSplit, rows: RowCount, k: int, rng: np.random.Generator
-) -> Axes:
+def main_axes(curator: Curator, split: BudgetSplit, rows: RowCount, k: int, rng: Rng) -> Axes:
     """The main axes of the rows in a random sketch; random directions where noise hides them."""
     d = curator.box.n_features
     mean, rows = mean_of(curator, split.steps.share(split.mean), rows)
@@ -155,7 +153,7 @@ def deep(
     split: BudgetSplit,
     choose: KChoice,
     n: float,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> Centers:
     """Cluster a PrivTree in these axes, move the centres there, then in all columns."""
     counted = on_tree(axes.curator, split.tree_share(), axes.domain)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from sfumato._accounting.budget import Share
+from sfumato._base.types import Rng
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Grid
 from sfumato.methods._auto.budget import FitBudget
@@ -28,7 +29,7 @@ _WIDE, _WIDEST = 0.95, 0.99
 _CLEAR = 0.01
 
 
-def low(curator: Curator, budget: FitBudget, choose: KChoice, rng: np.random.Generator) -> Centers:
+def low(curator: Curator, budget: FitBudget, choose: KChoice, rng: Rng) -> Centers:
     """A histogram to choose between grid and tree, counts of its cells, then one clipped step."""
     task, n = budget.task, budget.n
     epsilon = budget.per_row(budget.epsilon)

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from sfumato._accounting.budget import Share
-from sfumato._base.types import Floats, Ints
+from sfumato._base.types import Floats, Ints, Rng
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Grid, RowsBeyond
 from sfumato._lattice.box import REACH
@@ -34,7 +34,7 @@ class Clusters:
     radii: Floats
 
 
-def merge(found: Clusters, k: int, rng: np.random.Generator) -> Clusters:
+def merge(found: Clusters, k: int, rng: Rng) -> Clusters:
     """Merge clusters to at most k by weighted k-means on their centres.
 
     A merged radius is the root mean square of what it holds: how far the old centres are from the

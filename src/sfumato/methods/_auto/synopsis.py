@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato._accounting.budget import Share
-from sfumato._base.types import Floats
+from sfumato._base.types import Floats, Rng
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Grid
 from sfumato._core.queries.privtree import Domain
@@ -58,7 +58,7 @@ def on_tree(
     return Counted(Synopsis(curator.box, cells, answer.values, answer.noise_std), weights)
 
 
-def centers_of(counted: Counted, k: int, quantile: float, rng: np.random.Generator) -> Clusters:
+def centers_of(counted: Counted, k: int, quantile: float, rng: Rng) -> Clusters:
     """Cluster the cells by their denoised counts; the radii hold a part `quantile` of these."""
     layout, weights = counted.synopsis.layout, counted.weights
     middles = layout[:]

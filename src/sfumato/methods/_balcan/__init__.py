@@ -16,6 +16,7 @@ import numpy as np
 
 from sfumato._accounting.budget import Account, Caps
 from sfumato._accounting.gaussian_dp import mu2_of
+from sfumato._base.types import Rng
 from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Cost
 from sfumato.methods._balcan.config import (
@@ -113,9 +114,7 @@ class Balcan:
             return Caps(pure=pure, gaussian=(averages.epsilon, task.delta))
         return Caps(pure=task.epsilon)
 
-    def __call__(
-        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
-    ) -> Centers:
+    def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Estimate the number of rows, find centres once or several times, choose among them."""
         n, _ = size_and_rest(curator, task, account.rest("pure"))
         sizes, recipe = self.sizes(task, n), self.recipe()

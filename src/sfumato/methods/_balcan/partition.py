@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato._accounting.budget import Share
-from sfumato._base.types import Floats, Ints
+from sfumato._base.types import Floats, Ints, Mask, Rng
 from sfumato._core.curator import Answer, Curator
 from sfumato._core.queries.counts import Cubes
 from sfumato._lattice.box import REACH
@@ -32,7 +31,7 @@ def threshold(gamma: float, epsilon: float, n: float, failure: float) -> float:
     return gamma * math.log(max(n, 2.0) / failure) / epsilon
 
 
-def shifted_cube(p: int, depths: int, rng: np.random.Generator) -> tuple[Ints, int]:
+def shifted_cube(p: int, depths: int, rng: Rng) -> tuple[Ints, int]:
     """A cube that holds the ball of radius REACH, and its side, a multiple of 2^depths."""
     unit = 2**depths
     side = -(-4 * REACH // unit) * unit
@@ -145,7 +144,7 @@ def together(p: int) -> int:
     return max(1, _MAX_TOGETHER // (max_cubes(p) * p << p))
 
 
-def _fullest(counts: Floats, gamma: float, p: int) -> NDArray[np.bool_]:
+def _fullest(counts: Floats, gamma: float, p: int) -> Mask:
     """Which cubes with noisy counts (m,) are cut next: those above γ, of too many the fullest."""
     limit = max_cubes(p)
     kept = counts > gamma

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato._accounting.budget import Share
-from sfumato._base.types import Floats, Ints
+from sfumato._base.types import Floats, Ints, Rng
 from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Cost, Swaps
 from sfumato._core.queries.counts import Nearest, NearestInProjection
@@ -76,7 +76,7 @@ def by_swaps(
     share: Share,
     swaps: int,
     recipe: Recipe,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> Floats:
     """Start at random, swap one centre at a time for less cost, and choose among all sets seen.
 
@@ -101,7 +101,7 @@ def by_swaps(
     return seen[best]
 
 
-def _others(m: int, chosen: Ints, subset: int | None, rng: np.random.Generator) -> Ints:
+def _others(m: int, chosen: Ints, subset: int | None, rng: Rng) -> Ints:
     """Indices of candidates for a swap: all of m but the chosen (k,), or a random part."""
     others = np.setdiff1d(np.arange(m), chosen)
     limit = min(subset or m, max(1, _MAX_SWAPS // len(chosen)))
@@ -110,9 +110,7 @@ def _others(m: int, chosen: Ints, subset: int | None, rng: np.random.Generator) 
     return np.sort(rng.choice(others, limit, replace=False))
 
 
-def by_weights(
-    view: Curator, points: Floats, k: int, share: Share, rng: np.random.Generator
-) -> Floats:
+def by_weights(view: Curator, points: Floats, k: int, share: Share, rng: Rng) -> Floats:
     """Estimate how many rows are nearest to each candidate, and cluster the candidates by that.
 
     points: (m, p), lattice steps of the view; returns (k, p).
@@ -123,9 +121,7 @@ def by_weights(
     return np.rint(centers * REACH)
 
 
-def by_cubes(
-    cuts: list[Cutting], k: int, rng: np.random.Generator, start: Floats | None = None
-) -> Floats:
+def by_cubes(cuts: list[Cutting], k: int, rng: Rng, start: Floats | None = None) -> Floats:
     """Cluster the cubes that were counted but not cut, by those counts: post-processing.
 
     With a start (k, p), lattice steps of the view, Lloyd steps begin there.
@@ -153,7 +149,7 @@ class Run:
     n: float
     noise: str
 
-    def __call__(self, curator: Curator, budget: PhaseBudget, rng: np.random.Generator) -> Centers:
+    def __call__(self, curator: Curator, budget: PhaseBudget, rng: Rng) -> Centers:
         """Find one set of centres. Where p is d nothing is projected."""
         before = budget.spent()
         projection = gaussian_projection(self.task.n_features, self.sizes.dimensions, rng)
@@ -164,7 +160,7 @@ class Run:
         points, sizes = recovered(curator, projection, found, shares, self.noise)
         return Centers(points, sizes, (*self._notes(cuts), how))
 
-    def _cuts(self, view: Curator, budget: PhaseBudget, rng: np.random.Generator) -> list[Cutting]:
+    def _cuts(self, view: Curator, budget: PhaseBudget, rng: Rng) -> list[Cutting]:
         sizes, cuttings = self.sizes, []
         for share in budget.candidates(sizes.partitions):
             shares = share.evenly(sizes.depths)
@@ -180,7 +176,7 @@ class Run:
         cuts: list[Cutting],
         budget: PhaseBudget,
         spent: Fraction,
-        rng: np.random.Generator,
+        rng: Rng,
     ) -> tuple[Floats, str]:
         """Find k centres in the view; returns them and how, in words."""
         recipe, k = self.recipe, self.task.k
@@ -208,7 +204,7 @@ class Run:
         )
 
 
-def gaussian_projection(d: int, p: int, rng: np.random.Generator) -> Projection:
+def gaussian_projection(d: int, p: int, rng: Rng) -> Projection:
     """Gaussian directions over √p, scaled so that the ball of radius √d has radius REACH."""
     directions = np.eye(d) if p == d else rng.normal(size=(p, d)) / math.sqrt(p)
     return projection_of(directions, np.zeros(d), 1 / math.sqrt(d), ball=True)
