@@ -190,5 +190,4 @@ def tail(windows: int, t: NDArray[np.float64]) -> Floats:
     for i in range(windows):
         weight = math.comb(windows - 1 + i, i) / 2.0 ** (windows + i)
         total += weight * sum(t**k / math.factorial(k) for k in range(windows - i))
-    likely: Floats = total * np.exp(-t)
-    return likely
+    return total * np.exp(-t)

@@ -159,8 +159,7 @@ def gaps(costs: Floats, even: Floats) -> Floats:
 
     The largest gap is taken; the paper's first local one stops at clusters of clusters.
     """
-    lower: Floats = np.log(np.maximum(even, 1e-12)) - np.log(costs)
-    return lower
+    return np.log(np.maximum(even, 1e-12)) - np.log(costs)
 
 
 def _distances(points: Floats, others: Floats) -> Floats:

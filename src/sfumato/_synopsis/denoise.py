@@ -202,8 +202,7 @@ def _groups(kinds: Ints) -> list[Ints]:
 def _clearness(grid: Floats, width: int, scale: float) -> Floats:
     """z-score of the sum of every cell's neighbours under noise alone; grid: d axes."""
     neighbours = _box_sums(np.ones_like(grid), width).round() - 1
-    clearness: Floats = (_box_sums(grid, width) - grid) / _std(neighbours, scale)
-    return clearness
+    return (_box_sums(grid, width) - grid) / _std(neighbours, scale)
 
 
 def _pooled(grid: Floats, counts: Floats, scale: float) -> Floats:

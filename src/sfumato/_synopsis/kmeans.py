@@ -244,13 +244,7 @@ def move(mass: Weighted, state: State, moved: Ints, to: Floats) -> State:
 
 
 def weighted_kmeans(
-    points: Floats,
-    weights: Floats,
-    k: int,
-    rng: Rng,
-    *,
-    n_starts: int = 4,
-    patience: int = 10,
+    points: Floats, weights: Floats, k: int, rng: Rng, *, n_starts: int = 4, patience: int = 10
 ) -> tuple[Floats, float]:
     """Find k centres of points (n, d) with weights (n,) of at least 0; returns them and their cost.
 

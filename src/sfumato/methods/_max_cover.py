@@ -201,5 +201,4 @@ def _clustered(points: Ints, counts: Answer, k: int, rng: Rng) -> Floats:
     if np.count_nonzero(weights) < k:
         weights = np.maximum(counts.values, 0.0)
     found, _ = weighted_kmeans(points.astype(np.float64), weights, k, rng)
-    rounded: Floats = np.clip(np.rint(found), -REACH, REACH)
-    return rounded
+    return np.clip(np.rint(found), -REACH, REACH)

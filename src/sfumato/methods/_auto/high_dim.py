@@ -148,12 +148,7 @@ _ROWS_PER_NOISE = 12
 
 
 def deep(
-    curator: Curator,
-    axes: Axes,
-    split: BudgetSplit,
-    choose: KChoice,
-    n: float,
-    rng: Rng,
+    curator: Curator, axes: Axes, split: BudgetSplit, choose: KChoice, n: float, rng: Rng
 ) -> Centers:
     """Cluster a PrivTree in these axes, move the centres there, then in all columns."""
     counted = on_tree(axes.curator, split.tree_share(), axes.domain)

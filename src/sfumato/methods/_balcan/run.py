@@ -70,13 +70,7 @@ def pooled(cuts: list[Cutting], k: int, deepest: bool) -> Floats:
 
 
 def by_swaps(
-    view: Curator,
-    points: Floats,
-    k: int,
-    share: Share,
-    swaps: int,
-    recipe: Recipe,
-    rng: Rng,
+    view: Curator, points: Floats, k: int, share: Share, swaps: int, recipe: Recipe, rng: Rng
 ) -> Floats:
     """Start at random, swap one centre at a time for less cost, and choose among all sets seen.
 
@@ -171,12 +165,7 @@ class Run:
         return partition(view, cuttings)
 
     def _search(
-        self,
-        view: Curator,
-        cuts: list[Cutting],
-        budget: PhaseBudget,
-        spent: Fraction,
-        rng: Rng,
+        self, view: Curator, cuts: list[Cutting], budget: PhaseBudget, spent: Fraction, rng: Rng
     ) -> tuple[Floats, str]:
         """Find k centres in the view; returns them and how, in words."""
         recipe, k = self.recipe, self.task.k
