@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfumato._accounting.budget import Account, Caps, Share
+from sfumato._accounting.gaussian_dp import mu2_of
 from sfumato._base.types import Floats, Rng
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid, Nearest
@@ -191,6 +192,20 @@ def take(share: Share, amount: Fraction) -> Share:
     return share.split(amount, share.amount - amount)[0]
 
 
+def gaussian_is_smaller(
+    epsilon: Fraction, delta: Fraction, steps: int, weights: tuple[float, float]
+) -> bool:
+    """Whether Gaussian noise errs less than pure noise in steps that share (ε, δ).
+
+    `weights` are the squared errors of one step with ε = 1 and with μ = 1.
+    """
+    if not delta:
+        return False
+    # A bound on the ratio: its square must not overflow, however small ε is.
+    per_epsilon = float(min(steps / epsilon, Fraction(10**100)))
+    return weights[1] * steps / float(mu2_of(epsilon, delta)) < weights[0] * per_epsilon**2
+
+
 def size_and_rest(
     curator: Curator, task: Task, share: Share, part: Fraction = SLICE
 ) -> tuple[float, Share]:
@@ -207,7 +222,7 @@ KChoice = Callable[[Synopsis, Rng], tuple[int, tuple[str, ...]]]
 
 
 def chosen_k(
-    task: Task, synopsis: Synopsis, least: int, by: Criterion, rng: Rng
+    task: Task, least: int, by: Criterion, synopsis: Synopsis, rng: Rng
 ) -> tuple[int, tuple[str, ...]]:
     """The number of clusters, and a note for the receipt if it was chosen on the synopsis."""
     if not task.choose_k:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Literal, get_args
 
 import numpy as np
@@ -23,7 +22,15 @@ from sfumato._core.curator import CellTotals, Curator
 from sfumato._core.queries.counts import Nearest, NearestInProjection
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.starts import sphere_packing
-from sfumato.methods._base import NUMBER, Centers, PlannedTask, Prediction, Task, nearest_to
+from sfumato.methods._base import (
+    NUMBER,
+    Centers,
+    PlannedTask,
+    Prediction,
+    Task,
+    gaussian_is_smaller,
+    nearest_to,
+)
 from sfumato.methods.formulas import RHO, step_mse
 
 NoiseChoice = Literal["auto", "cube", "laplace", "gaussian"]
@@ -148,14 +155,9 @@ def choose_noise(noise: NoiseChoice, iterations: int, task: Task) -> str:
         raise ValueError("noise='gaussian' needs delta > 0; with delta=0 use 'cube' or 'laplace'")
     if noise != "auto":
         return noise
-    if not task.delta:
-        return "cube"
-    # A bound on the ratio: its square must not overflow, however small ε is.
-    per_epsilon = float(min(iterations / task.epsilon, Fraction(10**100)))
-    pure = noise_error("cube", task.n_features) * per_epsilon**2
-    mu2 = float(mu2_of(task.epsilon, task.delta))
-    gaussian = noise_error("gaussian", task.n_features) * iterations / mu2
-    return "cube" if pure <= gaussian else "gaussian"
+    weights = noise_error("cube", task.n_features), noise_error("gaussian", task.n_features)
+    smaller = gaussian_is_smaller(task.epsilon, task.delta, iterations, weights)
+    return "gaussian" if smaller else "cube"
 
 
 def noise_of(noise: NoiseChoice, account: Account) -> str:

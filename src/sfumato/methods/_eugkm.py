@@ -97,7 +97,7 @@ class EUGkM(_OnGrid):
         wanted = eug_cells(n, task.n_features, epsilon, self.theta)
         if wanted > 2 * grid.n_cells:
             notes.append(f"as many cells as fit, where {wanted:.3g} were wanted")
-        k, how = chosen_k(task, synopsis, self.k_range[0], self.k_by, rng)
+        k, how = chosen_k(task, self.k_range[0], self.k_by, synopsis, rng)
         found = synopsis.kmeans(k, n_starts=self.n_starts, random_state=rng)
         points = curator.box.to_cube(found.centers) * REACH
         return Centers(points, found.sizes, (*notes, *how), synopsis)
