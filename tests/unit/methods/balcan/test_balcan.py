@@ -13,16 +13,14 @@ from sfumato._core.curator import Curator
 from sfumato._core.testing import NoNoise
 from sfumato._lattice.box import REACH
 from sfumato.methods import Balcan, Task
-from sfumato.methods._balcan.config import PRESETS
-from sfumato.methods._balcan.partition import (
+from sfumato.methods._balcan.config import PRESETS, max_cubes, together
+from sfumato.methods._balcan.run import (
     Cutting,
+    gaussian_projection,
     into_ball,
-    max_cubes,
     partition,
     shifted_cube,
-    together,
 )
-from sfumato.methods._balcan.run import gaussian_projection
 
 F = Fraction
 PAGE = Path(__file__).parents[4] / "docs" / "balcan.md"
