@@ -3,22 +3,70 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from sfumato._base.files import write_whole
-from sfumato._base.types import Floats
+from sfumato._base.types import Floats, Ints, Rng
 from sfumato._base.validation import check_whole
 from sfumato._lattice.box import REACH, Box
-from sfumato._synopsis.cells import Cells, GridCells, cells_from_dict, frozen
-from sfumato._synopsis.choose_k import Criterion, KCurve, k_curve
+from sfumato._synopsis.cells import (
+    Cells,
+    GridCells,
+    LooseCells,
+    cells_from_dict,
+    coarser,
+    cut,
+    frozen,
+    whole,
+)
 from sfumato._synopsis.signed_kmeans import Clusters, SignedKMeans
 
 FORMAT = 1
+
+
+Criterion = Literal["elbow", "silhouette", "gap"]
+
+_STARTS = 10
+_PIECES = 32
+_COMPARED = 2**11
+_SHOWN = 4
+
+
+@dataclass(frozen=True, eq=False)
+class KCurve:
+    """What a criterion says about every number of clusters; `best` is the one it takes.
+
+    `costs` is the cost per unit of weight: of the cells that stand out, in the cube [−1, 1]^d, or
+    of rows, in their own units.
+    """
+
+    ks: Ints
+    scores: Floats
+    costs: Floats
+    criterion: Criterion
+    best: int
+
+
+def check_range(k_range: object) -> tuple[int, int]:
+    """Read a pair (least, most) of numbers of clusters."""
+    if not isinstance(k_range, tuple | list) or len(k_range) != 2:
+        raise ValueError(f"k_range must be a pair (least, most) such as (2, 20), got {k_range!r}")
+    least = check_whole(k_range[0], "the first number of k_range")
+    return least, check_whole(k_range[1], "the second number of k_range", least=least)
+
+
+def check_criterion(criterion: object) -> None:
+    """Refuse a word that is not a criterion."""
+    if criterion not in get_args(Criterion):
+        raise ValueError(
+            f"k is chosen by one of {', '.join(get_args(Criterion))}, got {criterion!r}"
+        )
 
 
 class Picture(NamedTuple):
@@ -112,16 +160,21 @@ class Synopsis:
 
         "elbow" is the jump of cost^(−d/2) (Sugar, James 2003), which cannot tell one cluster from
         none; "silhouette" the mean silhouette; "gap" the gap statistic, the slowest. All look at
-        the cells that stand out from the noise.
+        the cells that stand out from the noise; where none does every score is 0 and the least k is
+        taken.
         """
-        return k_curve(
-            self.layout,
-            self.weights,
-            self.noise_std,
-            k_range=k_range,
-            criterion=method,
-            rng=np.random.default_rng(random_state),
-        )
+        check_criterion(method)
+        least, largest = check_range(k_range)
+        ks, rng = np.arange(least, largest + 1), np.random.default_rng(random_state)
+        clear = self.weights > _threshold(len(self), self.noise_std)
+        if not clear.any():
+            return KCurve(ks, np.zeros(len(ks)), np.zeros(len(ks)), method, least)
+        pieces = cut(self.layout.take(np.flatnonzero(clear)), _PIECES * largest)
+        share = int(clear.sum()) / len(pieces)
+        parts = np.repeat(self.weights[clear] * share, round(1 / share))
+        solved = _solve_all(pieces, parts, range(max(least - 1, 1), largest + 1), rng)
+        scores = _SCORES[method](solved, rng)[-len(ks) :]
+        return KCurve(ks, scores, solved.costs[-len(ks) :], method, int(ks[scores.argmax()]))
 
     def choose_k(
         self,
@@ -195,3 +248,96 @@ class Synopsis:
         if not isinstance(data, dict) or data.get("synopsis_format") != FORMAT:
             raise ValueError(f"{os.fspath(path)} is not a sfumato synopsis of format {FORMAT}")
         return cls.from_dict(data)
+
+
+@dataclass(frozen=True)
+class _Solved:
+    """Clear cells in pieces, and their solution for every k asked for."""
+
+    cells: LooseCells
+    weights: Floats
+    ks: range
+    centers: list[Floats]
+    costs: Floats
+
+
+def _solve_all(cells: LooseCells, weights: Floats, ks: range, rng: Rng) -> _Solved:
+    """k-means on pieces with weights (n,), for every k."""
+    solver = SignedKMeans(cells, weights, 0.0)
+    found = [solver.solve(k, n_starts=_STARTS, rng=rng) for k in ks]
+    # A piece is as spread out as its width says: w²/12 along each axis.
+    inside = float(weights @ np.broadcast_to((cells.widths**2).sum(axis=1) / 12, len(cells)))
+    costs = np.array([max(solution.cost, 0.0) + inside for solution in found])
+    return _Solved(cells, weights, ks, [s.centers for s in found], costs / weights.sum())
+
+
+def _threshold(n_cells: int, noise_std: float) -> float:
+    """The weight that an expected half of `n_cells` empty cells passes, under Laplace noise."""
+    return noise_std / math.sqrt(2) * math.log(n_cells)
+
+
+def _elbow(solved: _Solved, rng: Rng) -> Floats:
+    # Cells are too coarse to show more dimensions: a higher power would magnify their edges.
+    return jumps(solved.costs, min(solved.cells.n_features, _SHOWN))
+
+
+def jumps(costs: Floats, n_features: int) -> Floats:
+    """How far costs (m,) to the power −d/2 jump at each k: Sugar, James 2003.
+
+    The first k is there to jump from, unless it is 1, which jumps from nothing.
+    """
+    return np.diff(costs ** (-n_features / 2), prepend=0.0)
+
+
+def _silhouette(solved: _Solved, rng: Rng) -> Floats:
+    """The mean silhouette of weighted points: Rousseeuw 1987. Of one cluster it is 0."""
+    mass = whole(solved.cells, solved.weights, 0.0)
+    if len(solved.weights) > _COMPARED:
+        mass = coarser(mass, _COMPARED)
+    points, weights = mass.points[:], mass.weights
+    gaps = _distances(points, points)
+    return np.array([_mean_silhouette(points, weights, gaps, c) for c in solved.centers])
+
+
+def _mean_silhouette(points: Floats, weights: Floats, gaps: Floats, centers: Floats) -> float:
+    """points: (n, d), weights: (n,), gaps: distances (n, n), centers: (k, d)."""
+    rows, own = np.arange(len(points)), _distances(points, centers).argmin(axis=1)
+    members = np.zeros((len(points), len(centers)))
+    members[rows, own] = weights
+    sizes = members.sum(axis=0)
+    means = np.where(sizes > 0, gaps @ members / np.where(sizes > 0, sizes, 1.0), np.inf)
+    inside = means[rows, own]
+    means[rows, own] = np.inf
+    outside = means.min(axis=1)
+    if not np.isfinite(outside).all():
+        return 0.0
+    larger = np.maximum(np.maximum(inside, outside), 1e-12)
+    return float(weights @ ((outside - inside) / larger) / weights.sum())
+
+
+def _gap(solved: _Solved, rng: Rng) -> Floats:
+    half = solved.cells.widths / 2
+    low = (solved.cells.middles - half).min(axis=0)
+    high = (solved.cells.middles + half).max(axis=0)
+    even = LooseCells(rng.uniform(low, high, (_COMPARED, len(low))), (high - low)[None])
+    solver = SignedKMeans(even, np.full(_COMPARED, 1 / _COMPARED), 0.0)
+    costs = [solver.solve(k, n_starts=_STARTS, rng=rng).cost for k in solved.ks]
+    return gaps(solved.costs, np.array(costs))
+
+
+def gaps(costs: Floats, even: Floats) -> Floats:
+    """How much lower log cost (m,) lies than for points without clusters: Tibshirani et al. 2001.
+
+    The largest gap is taken; the paper's first local one stops at clusters of clusters.
+    """
+    return np.log(np.maximum(even, 1e-12)) - np.log(costs)
+
+
+def _distances(points: Floats, others: Floats) -> Floats:
+    """Distances (n, m) of points (n, d) to others (m, d)."""
+    squares = np.square(points).sum(axis=1)[:, None] + np.square(others).sum(axis=1)
+    distances: Floats = np.sqrt(np.maximum(squares - 2 * points @ others.T, 0))
+    return distances
+
+
+_SCORES = {"elbow": _elbow, "silhouette": _silhouette, "gap": _gap}

@@ -134,7 +134,7 @@ def _laplace_pieces(seen: Floats, edges: Floats, scale: float) -> tuple[Floats, 
 
 
 def _gaussian_pieces(noisy: Floats, stds: Floats, atoms: Floats) -> tuple[Floats, Floats]:
-    """The same for atoms (m,) under Gaussian noise, spread out where it is finer than their gaps."""
+    """The same for atoms (m,), spread out where Gaussian noise is finer than their gaps."""
     spread = np.maximum(np.gradient(atoms) / 2 - stds[:, None], 0) ** 2
     variance = spread + stds[:, None] ** 2
     squares = (noisy[:, None] - atoms) ** 2 / variance

@@ -79,11 +79,7 @@ class Registry(Mapping[str, type[Method]]):
 
     def name_of(self, method: type) -> str | None:
         """The name that a class has here; None if it has none."""
-        for known in (self._built_in, self.working()):
-            for name, cls in known.items():
-                if cls is method:
-                    return name
-        return None
+        return next((name for name, cls in self.working().items() if cls is method), None)
 
     @cached_property
     def _registered(self) -> dict[str, list[EntryPoint]]:

@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sfumato._accounting.budget import Account, Caps, Share
 from sfumato._accounting.gaussian_dp import mu2_of
@@ -18,8 +17,7 @@ from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid, Nearest
 from sfumato._core.queries.projection import MAX_ENTRY, MAX_SHIFT, Projection
 from sfumato._lattice.box import REACH
-from sfumato._synopsis import Synopsis
-from sfumato._synopsis.choose_k import Criterion
+from sfumato._synopsis import Criterion, Synopsis
 from sfumato.methods.formulas import RHO
 
 
@@ -247,26 +245,20 @@ _FEWEST_BITS = 16
 
 
 def projection_of(
-    directions: ArrayLike, center: ArrayLike, scale: ArrayLike = 1.0, *, ball: bool = False
+    directions: Floats, center: Floats, scale: float, *, ball: bool = False
 ) -> Projection:
     """Round y ≈ scale·directions @ (x − center) to whole numbers, as finely as is exact.
 
-    directions: (m, d); center: (d,), lattice steps; scale: one number, or (m,). The centre is
-    rounded to whole lattice steps; the largest entry of the matrix keeps at least 16 bits.
+    directions: (m, d); center: (d,), lattice steps. The centre is rounded to whole lattice steps;
+    the largest entry of the matrix keeps at least 16 bits.
     """
-    wanted = np.asarray(directions, dtype=np.float64)
-    middle = np.asarray(center, dtype=np.float64)
-    factors = np.asarray(scale, dtype=np.float64)
-    if wanted.ndim != 2 or 0 in wanted.shape or middle.shape != wanted.shape[1:]:
-        raise ValueError(
-            f"directions (m, d) and a centre (d,) are needed, got {wanted.shape} and {middle.shape}"
-        )
-    if factors.shape not in ((), wanted.shape[:1]):
-        raise ValueError(f"one scale, or {len(wanted)}, are needed, got {factors.shape}")
-    wanted = wanted * factors[..., np.newaxis]
-    if not (np.isfinite(wanted).all() and np.isfinite(middle).all() and wanted.any()):
+    if directions.ndim != 2 or 0 in directions.shape or center.shape != directions.shape[1:]:
+        shapes = f"{directions.shape} and {center.shape}"
+        raise ValueError(f"directions (m, d) and a centre (d,) are needed, got {shapes}")
+    wanted = directions * scale
+    if not (np.isfinite(wanted).all() and np.isfinite(center).all() and wanted.any()):
         raise ValueError("directions, centre and scale must be finite, and not all 0")
-    offset = np.rint(np.clip(middle, -REACH, REACH)).astype(np.int64)
+    offset = np.rint(np.clip(center, -REACH, REACH)).astype(np.int64)
     largest = float(np.abs(wanted).max())
     finest = MAX_ENTRY.bit_length() - 1 - math.frexp(largest)[1]
     for shift in range(min(finest, MAX_SHIFT), -1, -1):

@@ -16,9 +16,8 @@ from sfumato._base.validation import check_whole
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid
 from sfumato._lattice.box import REACH
-from sfumato._synopsis import Synopsis
+from sfumato._synopsis import Criterion, Synopsis, check_criterion, check_range
 from sfumato._synopsis.cells import GridCells
-from sfumato._synopsis.choose_k import Criterion, check_criterion, check_range
 from sfumato.methods._base import (
     NUMBER,
     Centers,

@@ -42,9 +42,6 @@ from sfumato.methods.formulas import step_mse
 MAX_WORK = 1e11
 """Rows × grid points near each × radii that are counted by default."""
 
-GOLDEN = (math.sqrt(5) - 1) / 2
-"""The paper's bound on the error needs an α below this: 1 − α − α² must be positive."""
-
 _COVERED = 2**26
 """Counts that a cover keeps, as in `_lattice.kernels.cover`."""
 

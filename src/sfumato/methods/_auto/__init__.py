@@ -10,7 +10,7 @@ from functools import partial
 from sfumato._accounting.budget import Account, Caps, Ledger
 from sfumato._base.types import Rng
 from sfumato._core.curator import Curator
-from sfumato._synopsis.choose_k import Criterion, check_criterion, check_range
+from sfumato._synopsis import Criterion, check_criterion, check_range
 from sfumato.methods._auto import branches
 from sfumato.methods._auto.budget import (
     LOW,

@@ -35,9 +35,7 @@ class Parts:
     choice: Fraction
 
     @classmethod
-    def of(
-        cls, budget: Sequence[float | Fraction], *, searches: bool, rounds: int, runs: int
-    ) -> Parts:
+    def of(cls, budget: Sequence[float], *, searches: bool, rounds: int, runs: int) -> Parts:
         """Divide by five weights; a phase that asks no query leaves its part to one that does.
 
         The search and the choice leave theirs to the candidates, rounds theirs to the recovery.
@@ -163,15 +161,11 @@ class Preset:
     partitions: Callable[[int, float], float]
     swaps: Callable[[int, float], float]
     gamma: float
-    budget: tuple[Fraction, ...]
+    budget: tuple[int, ...]
     law: Law
     rounds: int
     deepest: bool
     failure: float = 0.1
-
-
-def _parts(*numbers: int, of: int) -> tuple[Fraction, ...]:
-    return tuple(Fraction(number, of) for number in numbers)
 
 
 # The thesis's Algorithms 1 to 4, without the rounds that the Matlab code added: its §5.1.
@@ -181,7 +175,7 @@ _PAPER = Preset(
     partitions=lambda k, spread: 27 * k * spread,
     swaps=lambda k, spread: 100 * k * spread,
     gamma=20.0,
-    budget=_parts(136, 17, 34, 0, 11, of=198),
+    budget=(136, 17, 34, 0, 11),
     law="exponential",
     rounds=0,
     deepest=False,
@@ -195,7 +189,7 @@ _MATLAB = replace(
     partitions=lambda k, spread: 3,
     swaps=lambda k, spread: min(k, 20),
     gamma=2.0,
-    budget=_parts(8, 1, 2, 6, 1, of=18),
+    budget=(8, 1, 2, 6, 1),
     rounds=3,
 )
 
@@ -206,7 +200,7 @@ PRESETS: dict[PresetName, Preset] = {
     "edler": replace(
         _MATLAB,
         gamma=1.0,
-        budget=_parts(70, 1, 4, 20, 5, of=100),
+        budget=(70, 1, 4, 20, 5),
         law="permute_and_flip",
         deepest=True,
     ),

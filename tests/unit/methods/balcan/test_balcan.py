@@ -333,7 +333,8 @@ def _shown(method, name):
             else str(getattr(method.recipe(), name))
         )
     if name == "budget":
-        return ", ".join(str(part) for part in PRESETS[method.preset].budget)
+        weights = PRESETS[method.preset].budget
+        return ", ".join(str(F(weight, sum(weights))) for weight in weights)
     return f"{getattr(method.sizes(MNIST, MNIST.n_rows), name):,}"
 
 
