@@ -166,7 +166,8 @@ class Synopsis:
         check_criterion(method)
         least, largest = check_range(k_range)
         ks, rng = np.arange(least, largest + 1), np.random.default_rng(random_state)
-        clear = self.weights > _threshold(len(self), self.noise_std)
+        # Of empty cells, under Laplace noise, an expected half of one passes this.
+        clear = self.weights > self.noise_std / math.sqrt(2) * math.log(len(self))
         if not clear.any():
             return KCurve(ks, np.zeros(len(ks)), np.zeros(len(ks)), method, least)
         pieces = cut(self.layout.take(np.flatnonzero(clear)), _PIECES * largest)
@@ -269,11 +270,6 @@ def _solve_all(cells: LooseCells, weights: Floats, ks: range, rng: Rng) -> _Solv
     inside = float(weights @ np.broadcast_to((cells.widths**2).sum(axis=1) / 12, len(cells)))
     costs = np.array([max(solution.cost, 0.0) + inside for solution in found])
     return _Solved(cells, weights, ks, [s.centers for s in found], costs / weights.sum())
-
-
-def _threshold(n_cells: int, noise_std: float) -> float:
-    """The weight that an expected half of `n_cells` empty cells passes, under Laplace noise."""
-    return noise_std / math.sqrt(2) * math.log(n_cells)
 
 
 def _elbow(solved: _Solved, rng: Rng) -> Floats:

@@ -110,21 +110,21 @@ def swap_losses(
     return losses.astype(np.float64).reshape(-1, k)
 
 
-def greedy_seeds(points: Floats, weights: Floats, lifted: Lifted, k: int, rng: Rng) -> Floats:
-    """Greedy k-means++ on points (n, d) with weights (n,): k of them, (k, d).
+def greedy_seeds(mass: Weighted, k: int, rng: Rng) -> Floats:
+    """Greedy k-means++: k of the points, (k, d).
 
     Of a few points drawn by weight × squared distance, the one that lowers the cost most.
     """
     candidates = 2 + int(np.log(k))
-    chosen = draw(weights, 1, rng)
-    first = lifted.to(points[chosen])[0]
+    chosen = draw(mass.weights, 1, rng)
+    first = mass.lifted.to(mass.points[chosen])[0]
     while len(chosen) < k:
-        drawn = draw(weights * first, candidates, rng)
-        gaps = np.minimum(first, lifted.to(points[drawn]))
-        best = int((gaps @ weights).argmin())
+        drawn = draw(mass.weights * first, candidates, rng)
+        gaps = np.minimum(first, mass.lifted.to(mass.points[drawn]))
+        best = int((gaps @ mass.weights).argmin())
         chosen = np.append(chosen, drawn[best])
         first = gaps[best]
-    return points[chosen]
+    return mass.points[chosen]
 
 
 def draw(chances: Floats, n: int, rng: Rng) -> Ints:
@@ -304,11 +304,7 @@ def _steps(mass: Weighted, k: int, work: float, limit: int) -> int:
 
 
 def _search(mass: Weighted, k: int, rng: Rng, patience: int) -> State:
-    state = lloyd(
-        mass,
-        assign(mass, greedy_seeds(mass.points, mass.weights, mass.lifted, k, rng)),
-        _FIRST_STEPS,
-    )
+    state = lloyd(mass, assign(mass, greedy_seeds(mass, k, rng)), _FIRST_STEPS)
     state = _swap(mass, state, rng, patience)
     return lloyd(mass, state, _steps(mass, k, _LAST_WORK, _LAST_STEPS))
 

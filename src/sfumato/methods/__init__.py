@@ -152,20 +152,20 @@ def _wrong(found: object) -> str:
     return ""
 
 
-_BUILT_IN: dict[str, type[Method]] = {
-    "auto": Auto,
-    "dplloyd": DPLloyd,
-    "sukpisit": Sukpisit,
-    "gkm": GkM,
-    "gkm3k": GkM3K,
-    "pgkm": PGkM,
-    "eugkm": EUGkM,
-    "hybrid": Hybrid,
-    "balcan": Balcan,
-    "maxcover": MaxCover,
-}
-
-METHODS = Registry(_BUILT_IN)
+METHODS = Registry(
+    {
+        "auto": Auto,
+        "dplloyd": DPLloyd,
+        "sukpisit": Sukpisit,
+        "gkm": GkM,
+        "gkm3k": GkM3K,
+        "pgkm": PGkM,
+        "eugkm": EUGkM,
+        "hybrid": Hybrid,
+        "balcan": Balcan,
+        "maxcover": MaxCover,
+    }
+)
 """Every method by its name, for reading: the built-in ones, then those of other packages."""
 
 NEEDS_DELTA = NeedingDelta(METHODS)

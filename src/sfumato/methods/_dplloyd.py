@@ -21,7 +21,7 @@ from sfumato._base.validation import check_whole
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Nearest, NearestInProjection
 from sfumato._lattice.box import REACH
-from sfumato._synopsis.starts import sphere_packing
+from sfumato._synopsis.signed_kmeans import sphere_packing
 from sfumato.methods._base import (
     NUMBER,
     Centers,

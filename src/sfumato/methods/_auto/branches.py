@@ -72,7 +72,7 @@ def padded(found: Centers, task: Task, rng: Rng) -> Centers:
 def middle_alone(curator: Curator, budget: FitBudget) -> Centers:
     """The middle of the bounds, k times; all of ε is for the number of rows."""
     task = budget.task
-    n = curator.counts(Grid(1, task.n_features), share=budget.rest("pure")).values[0]
+    n = curator.counts(Grid(1, task.n_features), share=budget.account.rest("pure")).values[0]
     points = np.zeros((task.k, task.n_features))
     note = f"{_all(task)} the middle of the bounds: ε is too small for more than the number of rows"
     return Centers(points, np.full(task.k, n / task.k), (note,))
@@ -84,8 +84,8 @@ def mean_alone(curator: Curator, budget: FitBudget, why: str) -> Centers:
     if budget.currency == "gdp":
         # Beside Gaussian noise, what is left of pure ε counts the rows once more.
         everything = Grid(1, task.n_features)
-        rows = rows.and_by(curator.counts(everything, share=budget.rest("pure")))
-    mean, rows = mean_of(curator, budget.rest(budget.currency), rows)
+        rows = rows.and_by(curator.counts(everything, share=budget.account.rest("pure")))
+    mean, rows = mean_of(curator, budget.account.rest(budget.currency), rows)
     points, sizes = np.tile(mean, (task.k, 1)), np.full(task.k, rows.n / task.k)
     return Centers(points, sizes, (f"{_all(task)} the noisy mean: {why}",))
 
@@ -115,7 +115,7 @@ def _low(curator: Curator, budget: FitBudget, choose: KChoice, rng: Rng) -> Cent
     per_cluster = n * epsilon / task.k
     clumped, why = _is_clumped(curator, budget.pure(_CLUMPS * budget.epsilon), n)
     twice = looks_twice(n, epsilon, task.k)
-    share = budget.pure(FIRST * budget.epsilon) if twice else budget.rest("pure")
+    share = budget.pure(FIRST * budget.epsilon) if twice else budget.account.rest("pure")
     if clumped and per_cluster > _TREE_PAYS:
         cells = on_tree(curator, share)
         chosen = f"PrivTree with {len(cells.weights):,} leaves, because {why}"
@@ -124,7 +124,7 @@ def _low(curator: Curator, budget: FitBudget, choose: KChoice, rng: Rng) -> Cent
         cells = on_grid(curator, grid, share)
         chosen = f"a grid of {len(cells.weights):,} cells, because {why}"
     k, how = choose(cells.synopsis, rng)
-    rest = budget.per_row(float(budget.rest("pure").amount))
+    rest = budget.per_row(float(budget.account.rest("pure").amount))
     noise = math.sqrt(task.n_features * (task.n_features + 3)) * k
     quantile = _WIDEST if rest and noise < _CLEAR_STEP * rest * n else _WIDE
     found = centers_of(cells, k, quantile, rng)
@@ -132,7 +132,7 @@ def _low(curator: Curator, budget: FitBudget, choose: KChoice, rng: Rng) -> Cent
     if not twice:
         note = "no further step: too few rows × ε for each cluster"
         return Centers(found.centers, found.sizes, (*notes, note), cells.synopsis)
-    moved = refine(curator, found, budget.rest("pure"))
+    moved = refine(curator, found, budget.account.rest("pure"))
     return Centers(moved.centers, moved.sizes, (*notes, "one clipped step"), cells.synopsis)
 
 

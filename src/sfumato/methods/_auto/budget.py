@@ -87,15 +87,11 @@ class FitBudget:
 
     def pure(self, amount: float) -> Share:
         """A share of pure ε, at most what is left."""
-        return take(self.rest("pure"), exact(amount))
-
-    def rest(self, currency: Currency) -> Share:
-        """All that is left of a currency."""
-        return self.account.rest(currency)
+        return take(self.account.rest("pure"), exact(amount))
 
     def steps(self, others: float) -> StepBudget:
         """What is left for means, moments and steps when `others` is set aside of pure ε."""
-        amount = self.rest(self.currency).amount
+        amount = self.account.rest(self.currency).amount
         return StepBudget(self, amount - (exact(others) if self.currency == "pure" else 0))
 
 
@@ -122,7 +118,7 @@ class StepBudget:
 
     def last(self) -> Share:
         """All that is left, for the last step."""
-        return self.fit.rest(self.fit.currency)
+        return self.fit.account.rest(self.fit.currency)
 
     def noise(self, fraction: float, n_features: int) -> float:
         """noise_std of a coordinate of a sum of vectors of length 1, with this fraction."""
@@ -213,13 +209,13 @@ class BudgetSplit:
         fit = self.steps.fit
         if self.steps.pure:
             return fit.pure(self.tree)
-        rest = fit.rest("pure")
+        rest = fit.account.rest("pure")
         return take(rest, rest.amount - (exact(self.radii) if self.asks_radius else 0))
 
     def radius_share(self, amount: float, *, last: bool = False) -> Share:
         """The share of a radius: beside Gaussian steps, the last one takes what is left."""
         fit = self.steps.fit
-        return fit.rest("pure") if last and not self.steps.pure else fit.pure(amount)
+        return fit.account.rest("pure") if last and not self.steps.pure else fit.pure(amount)
 
 
 def tree_part(n_features: int, k: int, *, pure: bool) -> float:
@@ -244,7 +240,7 @@ def _pure_parts(budget: FitBudget, least: float) -> tuple[float, float]:
         tree = tree_part(task.n_features, task.k, pure=True)
         return tree * epsilon, part * epsilon / 2
     # Caps are fixed before the rows are counted: what radii don't need goes to the tree.
-    left = float(budget.rest("pure").amount)
+    left = float(budget.account.rest("pure").amount)
     radii = min(part * epsilon, 0.4 * left)
     return left - radii, radii / 2
 
