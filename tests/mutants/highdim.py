@@ -39,7 +39,7 @@ MUTANTS = {
         f"{EACH}::test_the_rows_are_read_once",
     ),
     "partitions together stop at the first that ends": Mutant(
-        "methods/_balcan/partition.py",
+        "methods/_balcan/run.py",
         "while active := [cutting for cutting in active if cutting.goes_on]:",
         "while all(cutting.goes_on for cutting in active):",
         "tests/unit/methods/balcan/test_balcan.py::test_partitions_are_counted_together_and_end_where_each_ends_alon"

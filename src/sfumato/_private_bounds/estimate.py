@@ -18,8 +18,7 @@ from sfumato._core.declared import Opened, opened_ledger
 from sfumato._core.queries.histograms import Binning, EqualBins, LogBins
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._lattice.box import Box, NanPolicy
-from sfumato._private_bounds.log_histogram import ColumnSupport, find_support
-from sfumato._private_bounds.trim import Span, locate, trim
+from sfumato._private_bounds.ranges import ColumnSupport, Span, find_support, locate, trim
 from sfumato.engines._open import rows_of
 
 SLICE = Fraction(1, 4)

@@ -12,16 +12,14 @@ from sfumato._accounting.budget import Caps
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import REACH
 from sfumato.methods import Balcan, Task
-from sfumato.methods._balcan.config import PRESETS
-from sfumato.methods._balcan.partition import (
+from sfumato.methods._balcan.config import PRESETS, max_cubes, together
+from sfumato.methods._balcan.run import (
     Cutting,
+    gaussian_projection,
     into_ball,
-    max_cubes,
     partition,
     shifted_cube,
-    together,
 )
-from sfumato.methods._balcan.run import gaussian_projection
 from sfumato.methods._base import to_view
 from tests.no_noise import NoNoise
 
@@ -336,7 +334,8 @@ def _shown(method, name):
             else str(getattr(method.recipe(), name))
         )
     if name == "budget":
-        return ", ".join(str(part) for part in PRESETS[method.preset].budget)
+        weights = PRESETS[method.preset].budget
+        return ", ".join(str(F(weight, sum(weights))) for weight in weights)
     return f"{getattr(method.sizes(MNIST, MNIST.n_rows), name):,}"
 
 
