@@ -220,7 +220,7 @@ def test_directions_are_rounded_finely(m, d, scale):
 
 def test_directions_that_cannot_be_rounded_are_refused():
     view = projection_of(np.diag([4.0, 1.0, 0.0])[:2], np.zeros(3), 0.5, ball=True)
-    assert to_view(view, [[1.0, 1.0, 1.0]]).tolist() == [[2.0, 0.5]]
+    assert to_view(view, np.ones((1, 3))).tolist() == [[2.0, 0.5]]
     assert view.ball
     for bad in (
         {"scale": 1e9},

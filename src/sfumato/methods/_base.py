@@ -279,17 +279,16 @@ def directions_of(projection: Projection) -> Floats:
     return np.ldexp(projection.matrix.astype(np.float64), -projection.shift)
 
 
-def to_view(projection: Projection, points: ArrayLike) -> Floats:
+def to_view(projection: Projection, points: Floats) -> Floats:
     """Map lattice points to the view, without cutting off or clipping anything."""
-    moved = np.asarray(points, dtype=np.float64) - projection.offset
-    values: Floats = moved @ directions_of(projection).T
+    values: Floats = (points - projection.offset) @ directions_of(projection).T
     return values
 
 
-def from_view(projection: Projection, points: ArrayLike) -> Floats:
+def from_view(projection: Projection, points: Floats) -> Floats:
     """Map viewed points back, for directions at right angles to each other."""
     directions = directions_of(projection)
     squares = np.square(directions).sum(axis=1)
     inverse = directions / np.where(squares > 0, squares, 1)[:, np.newaxis]
-    values: Floats = projection.offset + np.asarray(points, dtype=np.float64) @ inverse
+    values: Floats = projection.offset + points @ inverse
     return values
