@@ -15,8 +15,9 @@ from sfumato.methods._base import SLICE, Task, gaussian_is_smaller, take
 # Sums get 1 and counts 0.15 of a Gaussian step: shifts matter more than sizes.
 COUNTS_PER_SUM = Fraction(3, 20)
 
-# Where noise is Gaussian: the part of ε for radii, beside that of the tree.
-_RADII = Fraction(1, 20)
+# Where noise is Gaussian: the part of ε for radii beside that of the tree, up to 24 columns and
+# beyond. Pure parts with caps of their own take little from the Gaussian noise beside them.
+_RADII = {True: Fraction(1, 10), False: Fraction(1, 20)}
 
 # How many clipped steps a fit is planned for when it chooses its noise.
 _STEPS = {True: 3, False: 2}
@@ -39,7 +40,8 @@ def caps_of(task: Task) -> Caps:
     if d <= LOW or is_tiny(task):
         return Caps(pure=task.epsilon)
     rows = SLICE if task.n_rows is None else Fraction(0)
-    tree, radii = ((1 - rows) * part for part in (exact(tree_part(d, task.k, pure=False)), _RADII))
+    tree = (1 - rows) * exact(tree_part(d, task.k, pure=False))
+    radii = (1 - rows) * _RADII[d <= MIDDLE]
     parts = tuple(task.epsilon * part for part in (rows, tree / 2, tree / 2, radii / 2, radii / 2))
     pure = sum(parts, Fraction(0))
     rest = task.epsilon - pure
@@ -183,8 +185,9 @@ FIND_RADIUS = 12
 # noise_std of a coordinate of the mean, in half widths, up to which it is estimated.
 _MEAN_NOISE = 0.3
 
-# What a tree is given of ε, in more columns with few clusters (if steps are pure, or not) and many.
-TREE_MIDDLE = 0.22
+# What a tree is given of ε, if steps are pure or not: up to 24 columns; beyond, with few clusters
+# and with many.
+TREE_MIDDLE = {True: 0.22, False: 0.25}
 TREE_FEW = {True: 0.12, False: 0.08}
 TREE_MANY = 0.25
 
@@ -243,7 +246,7 @@ class BudgetSplit:
 def tree_part(n_features: int, k: int, *, pure: bool) -> float:
     """The part of ε, after the count, that a tree is given, beside pure or Gaussian steps."""
     if n_features <= MIDDLE:
-        return TREE_MIDDLE
+        return TREE_MIDDLE[pure]
     return TREE_MANY if k >= MANY else TREE_FEW[pure]
 
 
