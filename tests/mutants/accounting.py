@@ -7,6 +7,8 @@ RECEIPT = "tests/unit/accounting/test_receipt.py"
 AUTO = "tests/unit/methods/auto/test_auto.py"
 LAWS = "tests/laws/test_auto.py"
 
+PARTS = "tests/unit/accounting/test_composition.py"
+
 MUTANTS = {
     "cancelled accounts are charged": Mutant(
         "_accounting/budget.py",
@@ -96,14 +98,14 @@ MUTANTS = {
     ),
     "kinds of shares are anything": Mutant(
         "_accounting/budget.py",
-        "if type(self.kind) is not str:",
-        "if not isinstance(self.kind, str):",
+        "if type(self.kind) is not str or",
+        "if not isinstance(self.kind, str) or",
         f"{LEDGER}::test_the_kind_of_a_share_is_a_word",
     ),
     "anything is a ledger": Mutant(
-        "_core/curator.py",
-        "if ledger is not None and not isinstance(ledger, Ledger):",
-        "if ledger is not None and not ledger:",
+        "_core/declared.py",
+        "if isinstance(ledger, Ledger):",
+        "if not isinstance(ledger, str):",
         f"{LEDGER}::test_a_curator_takes_no_ledger_but_a_ledger",
     ),
     "ρ of what was charged": Mutant(
@@ -120,8 +122,8 @@ MUTANTS = {
     ),
     "ρ forgets the Gaussian cap": Mutant(
         "_accounting/guarantee.py",
-        'one.pure**2 / 2 + rho_of(one.of("gdp")[0])',
-        "one.pure**2 / 2",
+        "sum(part**2 for part in one.parts) / 2 + rho_of(one.mu2)",
+        "sum(part**2 for part in one.parts) / 2",
         f"{RECEIPT}::test_rho_adds_over_currencies_and_accounts",
     ),
     "ρ beside plain charges": Mutant(
@@ -214,5 +216,53 @@ MUTANTS = {
         "choose_k=choose_k, max_rows_per_group=most)",
         "choose_k=choose_k)",
         f"{AUTO}::test_a_fit_tells_its_method_how_many_rows_are_hidden_together",
+    ),
+    "a part of pure ε is charged in another": Mutant(
+        "_accounting/budget.py",
+        "if e.share.kind == kind and part in (None, e.share.part)]",
+        "if e.share.kind == kind and part in (None, e.share.part, 1)]",
+        f"{PARTS}::test_a_charge_counts_against_its_own_part_alone",
+    ),
+    "the cap of a part is that of all": Mutant(
+        "_accounting/budget.py",
+        "return (self.pure if part is None else self.parts[part]), ZERO",
+        "return self.pure, ZERO",
+        f"{PARTS}::test_no_part_can_be_overdrawn",
+    ),
+    "parts that do not add up": Mutant(
+        "_accounting/budget.py",
+        "if sum(self.parts) != self.pure:",
+        "if sum(self.parts) < self.pure:",
+        f"{PARTS}::test_caps_calibrate_to_all_parts_together",
+    ),
+    "parts beyond the last": Mutant(
+        "_accounting/budget.py",
+        "if not 0 <= entry.share.part < parts:",
+        "if entry.share.part >= parts:",
+        f"{PARTS}::test_no_part_can_be_overdrawn",
+    ),
+    "randomised response without its worse side": Mutant(
+        "_accounting/composition.py",
+        "up = 1 / (1 + _mp.exp(-_real(epsilon)))",
+        "up = _mp.mpf(1) / 2",
+        f"{PARTS}::test_mu2_is_the_largest_that_the_sum_over_signs_allows",
+    ),
+    "μ² is not checked": Mutant(
+        "_accounting/composition.py",
+        "if holds(_mp.sqrt(_real(found))):",
+        "if True:",
+        f"{PARTS}::test_a_search_that_errs_is_not_believed",
+    ),
+    "parts beside Gaussian noise are forgotten": Mutant(
+        "_accounting/budget.py",
+        "return mu2_beside(self.parts, self.pure + epsilon, delta)",
+        "return mu2_beside((), self.pure + epsilon, delta)",
+        f"{PARTS}::test_caps_calibrate_to_all_parts_together",
+    ),
+    "ρ is turned into ε without its α": Mutant(
+        "_accounting/composition.py",
+        "first = (alpha - 1) * (alpha * rho - epsilon) - _mp.log(alpha - 1)",
+        "first = (alpha - 1) * (rho - epsilon) - _mp.log(alpha - 1)",
+        f"{PARTS}::test_rho_promises_no_more_than_a_gaussian_has",
     ),
 }

@@ -14,6 +14,11 @@ Shown = dict[str, Any]
 """Plain values, as they are printed in JSON."""
 
 
+# Of a reservation that is open: a fit that is running, or was interrupted.
+_CHARGED, _RESERVED = "charged, no release", "reserved, no release"
+_WITHOUT_RELEASE = (_CHARGED, _RESERVED)
+
+
 def datasets_in(store: Store) -> list[str]:
     """The names of the datasets of a store."""
     return sorted(event.dataset for event in store.events(kind="create"))
@@ -42,7 +47,7 @@ def overview(store: Store, dataset: str) -> Shown:
         "bounds": facts.bounds,
         "bounds_source": facts.bounds_source,
         "without_release": [
-            line for line in history(store, dataset) if line["state"] == "charged, no release"
+            line for line in history(store, dataset) if line["state"] in _WITHOUT_RELEASE
         ],
     }
 
@@ -113,7 +118,7 @@ def _state(kinds: set[str]) -> str:
         return "cancelled, not charged"
     if "answer" in kinds and "charge" in kinds:
         return "answered query by query"
-    return "charged, no release" if "charge" in kinds else "reserved"
+    return _CHARGED if "charge" in kinds else _RESERVED
 
 
 def releases_in(store: Store, dataset: str | None = None) -> list[Shown]:

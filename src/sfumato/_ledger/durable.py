@@ -88,7 +88,7 @@ class DurableLedger(Ledger):
     what was charged is never given back once a query was charged.
     """
 
-    __slots__ = ("_parallel", "_part", "_person", "_purpose", "_reserved", "_store", "facts")
+    __slots__ = ("_parallel", "_part", "_person", "_purpose", "_reserved", "facts", "store")
 
     durable = True
 
@@ -101,7 +101,7 @@ class DurableLedger(Ledger):
         beside: tuple[Parallel[int], str] | None = None,
     ) -> None:
         super().__init__(facts.composition.epsilon, facts.composition.delta)
-        self._store, self.facts = store, facts
+        self.store, self.facts = store, facts
         self._person, self._purpose = person or NOBODY, purpose
         self._reserved: dict[Account, tuple[int, str]] = {}
         self._parallel: Parallel[int] | None = beside[0] if beside else None
@@ -124,19 +124,14 @@ class DurableLedger(Ledger):
         return self.facts.bounds
 
     @property
-    def store(self) -> Store:
-        """Where it is kept."""
-        return self._store
-
-    @property
     def spent(self) -> tuple[Fraction, Fraction]:
         """(ε, δ) that all reservations so far are worth, of all processes and people."""
-        return self.facts.composition.worth(taken(self._store, self.facts))
+        return self.facts.composition.worth(taken(self.store, self.facts))
 
     def beside(self, parts: Sequence[str]) -> list[Self]:
         """The same budget for each of some parts: what they reserve of each unit is the largest."""
         parallel = Parallel[int](0)
-        mine = (self._store, self.facts, self._person, self._purpose)
+        mine = (self.store, self.facts, self._person, self._purpose)
         return [type(self)(*mine, (parallel, part)) for part in parts]
 
     def recorded(self, request: str, settings: str) -> str | None:
@@ -146,14 +141,14 @@ class DurableLedger(Ledger):
             return None
         if found.body["settings"] != settings:
             raise LedgerError(f"the request {request!r} was made before, for another fit")
-        releases = self._store.events(parent=found.seq, kind="release")
+        releases = self.store.events(parent=found.seq, kind="release")
         if not releases:
             raise LedgerError(
                 f"the request {request!r} was charged on {found.body['at']} and has no release: it "
                 "is being answered, or was interrupted. What was charged stays spent: ask again "
                 "under another name"
             )
-        return self._store.text(releases[0].body["digest"])
+        return self.store.text(releases[0].body["digest"])
 
     def reserve(
         self, purpose: str, caps: Caps, *, request: str | None = None, settings: str = ""
@@ -176,12 +171,12 @@ class DurableLedger(Ledger):
         }
         with self._lock:
             cost = full if self._parallel is None else self._parallel.rise(self._part, full)
-            with self._store.transaction() as change:
+            with self.store.transaction() as change:
                 if self._reservation(request) is not None:
                     raise LedgerError(f"the request {request!r} is being answered, or was before")
-                check_left(self._store, self.facts, self._person, purpose, cost, caps)
+                check_left(self.store, self.facts, self._person, purpose, cost, caps)
                 moved = [(self._person, unit, -n) for unit, n in cost.items()]
-                seq = self._append(change, "reserve", body, movements=moved)
+                seq = change.append("reserve", body, movements=moved, dataset=self.facts.dataset)
             if self._parallel is not None:
                 self._parallel.take(self._part, full)
             account = self._granted(purpose, caps)
@@ -193,8 +188,8 @@ class DurableLedger(Ledger):
         with self._lock:
             positions = super().charge(account, entries)
             queries = [_entry_to_dict(entry) for entry in entries]
-            with self._store.transaction() as change:
-                self._append(change, "charge", {"queries": queries}, self._reserved[account][0])
+            with self.store.transaction() as change:
+                self._note(change, account, "charge", {"queries": queries})
             return positions
 
     def record(self, account: Account, positions: range) -> None:
@@ -202,8 +197,8 @@ class DurableLedger(Ledger):
         with self._lock:
             super().record(account, positions)
             body = {"first": positions.start, "last": positions.stop - 1}
-            with self._store.transaction() as change:
-                self._append(change, "answer", body, self._reserved[account][0])
+            with self.store.transaction() as change:
+                self._note(change, account, "answer", body)
 
     def cancel(self, account: Account) -> None:
         """Give back a reservation that was never charged: no row was read for it."""
@@ -215,40 +210,38 @@ class DurableLedger(Ledger):
                     # It stays reserved, for any part.
                     self._parallel.give_back(self._part, cost)
                     back = []
-                with self._store.transaction() as change:
-                    if not self._store.events(parent=seq):
-                        self._append(change, "cancel", {}, seq, movements=back)
+                with self.store.transaction() as change:
+                    if not self.store.events(parent=seq):
+                        self._note(change, account, "cancel", {}, back)
             super().cancel(account)
 
     def release(self, account: Account, text: str, summary: dict[str, Any]) -> str:
         """Keep what a fit releases; returns the request that brings it back."""
-        with self._lock, self._store.transaction() as change:
-            seq, request = self._reserved[account]
-            body = {**summary, "digest": change.keep(text)}
-            self._append(change, "release", body, seq)
-        return request
+        with self._lock, self.store.transaction() as change:
+            self._note(change, account, "release", {**summary, "digest": change.keep(text)})
+        return self._reserved[account][1]
 
     def stays_spent(self, account: Account) -> str:
         """Say what an account cost that ended without a release, and where that is recorded."""
         request = self._reserved[account][1]
-        return spent_words(account, f"; recorded in {self._store.url}, request {request}")
+        return spent_words(account, f"; recorded in {self.store.url}, request {request}")
 
-    def _append(
+    def _note(
         self,
         change: Transaction,
+        account: Account,
         kind: str,
         body: dict[str, Any],
-        parent: int | None = None,
-        movements: Sequence[Movement] = (),
-    ) -> int:
-        return change.append(
-            kind, body, dataset=self.facts.dataset, parent=parent, movements=movements
-        )
+        moved: Sequence[Movement] = (),
+    ) -> None:
+        """Append an event that belongs to the reservation of an account."""
+        seq = self._reserved[account][0]
+        change.append(kind, body, dataset=self.facts.dataset, parent=seq, movements=moved)
 
     def _reservation(self, request: str) -> Event | None:
         """The reservation of a request, unless it was cancelled."""
-        made = self._store.events(dataset=self.facts.dataset, kind="reserve", request=request)
-        open_ = [e for e in made if not self._store.events(parent=e.seq, kind="cancel")]
+        made = self.store.events(dataset=self.facts.dataset, kind="reserve", request=request)
+        open_ = [e for e in made if not self.store.events(parent=e.seq, kind="cancel")]
         return open_[0] if open_ else None
 
 

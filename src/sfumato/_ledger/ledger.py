@@ -117,12 +117,12 @@ class Ledger(DurableLedger):
             raise ValueError("a grant needs the name of a person")
         amount = check_epsilon(epsilon)
         granted = _granted_units(self.facts.composition, amount, delta)
-        with self._store.transaction() as change:
-            check_left(self._store, self.facts, NOBODY, f"a grant to {person}", granted)
+        with self.store.transaction() as change:
+            check_left(self.store, self.facts, NOBODY, f"a grant to {person}", granted)
             away = [(NOBODY, unit, -n) for unit, n in granted.items()]
             to = [(person, unit, n) for unit, n in granted.items()]
             body = {"person": person, "who": getpass.getuser(), "epsilon": str(amount)}
-            self._append(change, "grant", body, movements=[*away, *to])
+            change.append("grant", body, movements=[*away, *to], dataset=self.facts.dataset)
 
 
 def _created(url: str | os.PathLike[str], facts: Facts) -> Store:

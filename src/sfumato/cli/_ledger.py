@@ -116,8 +116,8 @@ def _print_overview(one: dict[str, Any]) -> None:
     out.print(table)
     for line in one["without_release"]:
         out.print(
-            f"Charged without a release: ε {line['epsilon']:g} by {line['who']} at {line['at']}, "
-            f"request {line['request']}. It stays spent.",
+            f"Without a release: ε {line['epsilon']:g} by {line['who']} at {line['at']}, request "
+            f"{line['request']}. The fit is running, or was interrupted and stays spent.",
             soft_wrap=True,
         )
 

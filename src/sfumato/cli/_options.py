@@ -125,9 +125,7 @@ class Charged(Command):
     person: Annotated[
         str | None, _option("NAME", "With --ledger: charge this person's grant.", "--as")
     ] = None
-    purpose: Annotated[
-        str, _option("TEXT", "With --ledger: what it is for, kept with the charge.")
-    ] = ""
+    purpose: Annotated[str, _option("TEXT", "With --ledger: what it is for; it is kept.")] = ""
     yes_epsilon: Annotated[
         bool, Option("--yes-epsilon", help="Spend an ε above 10 without being asked.")
     ] = False
@@ -381,8 +379,7 @@ class LedgerVerify(Command):
 
     ledger: Store
     new_mark: Annotated[
-        bool,
-        Option("--new-mark", help="Accept a SQLite file as complete whose mark was lost."),
+        bool, Option("--new-mark", help="Accept a SQLite file as complete whose mark was lost.")
     ] = False
 
 
@@ -416,9 +413,7 @@ class LedgerPrice(LedgerCommand):
 class LedgerReleases(LedgerCommand):
     """List what was released, or bring one release back, for free."""
 
-    get: Annotated[
-        str | None, _option("ID", "A request, or 8 or more of its first characters.")
-    ] = None
+    get: Annotated[str | None, _option("ID", "A request, or 8 of its first characters.")] = None
     output: Annotated[Path | None, _option("FILE", "Where to write it.", "--output", "-o")] = None
     force: Force = False
 

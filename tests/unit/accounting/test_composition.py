@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sfumato._accounting.budget import Caps, Ledger, Share
+from sfumato._accounting import composition
+from sfumato._accounting.budget import Caps, Entry, Ledger, Overspent, Share
 from sfumato._accounting.composition import (
     epsilon_beside,
     epsilon_of_rho,
@@ -187,12 +188,58 @@ def test_caps_calibrate_to_all_parts_together():
         Caps(pure=F(1), parts=[F(1)])
 
 
-def test_shares_stay_in_their_part():
-    parts = (F(1, 4), F(3, 4))
+PARTS = (F(1, 4), F(3, 4))
+
+
+def entry(share):
+    return Entry("query", share, "laplace", F(1), "", 0.0, share.amount)
+
+
+def account_with_parts():
     ledger = Ledger(F(2), TINY)
-    account = ledger.reserve("test", Caps(pure=F(1), gaussian=(F(1), TINY), parts=parts))
-    assert [account.rest("pure", part).amount for part in (0, 1)] == [F(1, 4), F(3, 4)]
+    return ledger, ledger.reserve("test", Caps(pure=F(1), gaussian=(F(1), TINY), parts=PARTS))
+
+
+def test_shares_know_their_part():
+    _, account = account_with_parts()
+    assert [account.rest("pure", part).amount for part in (0, 1)] == list(PARTS)
     assert account.rest("pure", 1).split(1, 2)[1].part == 1
     with pytest.raises(IndexError):
         account.rest("pure", 2)
     assert Share("pure", F(1)).part == 0
+    with pytest.raises(TypeError, match="part"):
+        Share("pure", F(1), part=True)
+
+
+def test_a_charge_counts_against_its_own_part_alone():
+    ledger, account = account_with_parts()
+    ledger.charge(account, [entry(account.rest("pure", 1))])
+    assert account.spent("pure", 0) == (0, 0)
+    assert account.spent("pure", 1) == account.spent("pure") == (F(3, 4), 0)
+    ledger.charge(account, [entry(account.rest("pure", 0))])
+    assert account.spent("pure") == (1, 0)
+
+
+def test_no_part_can_be_overdrawn():
+    ledger, account = account_with_parts()
+    for part, amount in ((0, F(1, 2)), (1, F(4, 5))):
+        with pytest.raises(Overspent):
+            ledger.charge(account, [entry(Share("pure", amount, account=account, part=part))])
+    for part in (-1, 2):
+        with pytest.raises(ValueError, match="2 parts"):
+            ledger.charge(account, [entry(Share("pure", F(1, 8), account=account, part=part))])
+    with pytest.raises(ValueError, match="1 parts of gdp"):
+        ledger.charge(account, [entry(Share("gdp", F(1, 10**9), account=account, part=1))])
+    assert account.entries == ()
+
+
+def test_a_search_that_errs_is_not_believed(monkeypatch):
+    """The search in floating point is not trusted: what it finds is checked."""
+    right = mu2_beside((F(1, 5),), F(1), TINY)
+    for wrong in (10.0, 0.0, 1.001 * float(right)):
+        monkeypatch.setattr(composition, "_estimate", lambda *_, wrong=wrong: wrong)
+        mu2_beside.cache_clear()
+        found = mu2_beside((F(1, 5),), F(1), TINY)
+        assert slow_delta([0.2], sqrt(found), 1.0) <= 1e-6 * (1 + 1e-9)
+        assert found == pytest.approx(right, rel=1e-6)
+    mu2_beside.cache_clear()
