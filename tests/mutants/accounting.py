@@ -220,7 +220,7 @@ MUTANTS = {
     "a part of pure ε is charged in another": Mutant(
         "_accounting/budget.py",
         "if e.share.kind == kind and part in (None, e.share.part)]",
-        "if e.share.kind == kind and part in (None, e.share.part, 1)]",
+        "if e.share.kind == kind and part in (None, 0)]",
         f"{PARTS}::test_a_charge_counts_against_its_own_part_alone",
     ),
     "the cap of a part is that of all": Mutant(

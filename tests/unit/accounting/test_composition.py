@@ -182,8 +182,9 @@ def test_caps_calibrate_to_all_parts_together():
     assert (caps.epsilon, caps.delta) == (1, TINY)
     lump = Caps(pure=sum(parts), gaussian=(1 - sum(parts), TINY))
     assert mu2_of(1 - sum(parts), TINY) < lump.mu2 < caps.mu2
-    with pytest.raises(ValueError, match="add up"):
-        Caps(pure=F(1), parts=(F(1, 2),))
+    for wrong in ((F(1, 2),), (F(1), F(1, 9))):
+        with pytest.raises(ValueError, match="add up"):
+            Caps(pure=F(1), parts=wrong)
     with pytest.raises(TypeError, match="tuple"):
         Caps(pure=F(1), parts=[F(1)])
 
