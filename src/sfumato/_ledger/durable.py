@@ -98,7 +98,7 @@ class DurableLedger(Ledger):
         super().__init__(facts.composition.epsilon, facts.composition.delta)
         self._store, self.facts = store, facts
         self._person, self._purpose = person or NOBODY, purpose
-        self._reserved: dict[Account, tuple[int, str]] = {}
+        self._reserved: dict[Account, tuple[int, str, int]] = {}
         if person and person not in store.balances(facts.dataset):
             raise LedgerError(
                 f"{person} has no grant on {facts.dataset}: sfumato ledger grant gives one"
@@ -268,7 +268,7 @@ class DurableLedger(Ledger):
                 moved = [(self._person, unit, -n) for unit, n in cost.items()]
                 seq = self._append(change, "reserve", body, movements=moved)
             account = self._granted(purpose, caps)
-            self._reserved[account] = seq, request
+            self._reserved[account] = seq, request, os.getpid()
             return account
 
     def charge(self, account: Account, entries: Sequence[Entry]) -> range:
@@ -277,7 +277,7 @@ class DurableLedger(Ledger):
             positions = super().charge(account, entries)
             queries = [_entry_to_dict(entry) for entry in entries]
             with self._store.transaction() as change:
-                self._append(change, "charge", {"queries": queries}, self._reserved[account][0])
+                self._append(change, "charge", {"queries": queries}, self._open(account))
             return positions
 
     def record(self, account: Account, positions: range) -> None:
@@ -286,7 +286,7 @@ class DurableLedger(Ledger):
             super().record(account, positions)
             body = {"first": positions.start, "last": positions.stop - 1}
             with self._store.transaction() as change:
-                self._append(change, "answer", body, self._reserved[account][0])
+                self._append(change, "answer", body, self._open(account))
 
     def cancel(self, account: Account) -> None:
         """Give back a reservation that was never charged: no row was read for it."""
@@ -295,16 +295,23 @@ class DurableLedger(Ledger):
                 cost = self.facts.composition.cost(account.caps)
                 back = [(self._person, unit, n) for unit, n in cost.items()]
                 with self._store.transaction() as change:
-                    self._append(change, "cancel", {}, self._reserved[account][0], movements=back)
+                    self._append(change, "cancel", {}, self._open(account), movements=back)
             super().cancel(account)
 
     def release(self, account: Account, text: str, summary: dict[str, Any]) -> str:
         """Keep what a fit releases; returns the request that brings it back."""
         with self._lock, self._store.transaction() as change:
-            seq, request = self._reserved[account]
             body = {**summary, "digest": change.keep(text)}
-            self._append(change, "release", body, seq)
-        return request
+            self._append(change, "release", body, self._open(account))
+        return self._reserved[account][1]
+
+    def _open(self, account: Account) -> int:
+        """The reservation of an account, which belongs to the process that made it."""
+        seq, _, process = self._reserved[account]
+        if process != os.getpid():
+            # Each of two processes would know of its own charges alone.
+            raise LedgerError("this account was granted to another process: reserve one here")
+        return seq
 
     def _append(
         self,
