@@ -55,7 +55,11 @@ class Event:
     def of(cls, row: tuple[Any, ...]) -> Event:
         """Read one row of the table."""
         seq, kind, dataset, parent, request, text, hash_ = row
-        return cls(seq, kind, dataset, parent, request, json.loads(text), hash_)
+        try:
+            body = json.loads(text)
+        except ValueError:
+            raise LedgerError(f"event {seq} is damaged: sfumato ledger verify tells more") from None
+        return cls(seq, kind, dataset, parent, request, body, hash_)
 
 
 _COLUMNS = "seq, kind, dataset, parent, request, body, hash"
