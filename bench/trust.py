@@ -47,6 +47,7 @@ class Job:
 
     @property
     def key(self) -> tuple[str, str, str]:
+        """What tells whether it was done."""
         return self.what, self.store, self.part
 
 

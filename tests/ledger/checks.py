@@ -4,7 +4,6 @@ from collections import Counter
 
 from sfumato._ledger.books import flaws_in
 from sfumato._ledger.durable import open_store
-
 from tests.ledger.fits import COST
 
 

@@ -12,7 +12,6 @@ import traceback
 from sfumato._accounting.budget import Overspent
 from sfumato._ledger.books import flaws_in
 from sfumato._ledger.durable import DurableLedger, open_store
-
 from tests.ledger.fits import CAPS, entry, made
 
 
@@ -73,7 +72,7 @@ def main(argv):
     parser.add_argument("--times", type=int, default=100)
     parser.add_argument("--budget", type=int, default=1000)
     options = parser.parse_args(argv)
-    print(json.dumps(run(options.url, options.processes, options.times, options.budget)))
+    sys.stdout.write(json.dumps(run(options.url, options.processes, options.times, options.budget)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A fit in small, as the processes of these tests make it: reserve, charge, read, record, release."""
+"""A fit in small, as the processes of these tests make it, in the order of a real one."""
 
 import os
 from fractions import Fraction

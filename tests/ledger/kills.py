@@ -15,7 +15,6 @@ from functools import partial
 from sfumato._ledger import sqlite
 from sfumato._ledger.durable import DurableLedger
 from sfumato._ledger.store import LedgerError, Store, Transaction
-
 from tests.ledger import fits
 from tests.ledger.checks import wrongs
 
@@ -201,7 +200,7 @@ def main(argv):
     for result in results.values():
         said = result.pop("heard")
         result |= {word: sum(w == word for w, *_ in said) for word in ("answered", "refused")}
-    print(json.dumps({"wrong": wrongs(url, heard), "at": results}))
+    sys.stdout.write(json.dumps({"wrong": wrongs(url, heard), "at": results}))
 
 
 if __name__ == "__main__":

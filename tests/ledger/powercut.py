@@ -20,7 +20,6 @@ from pathlib import Path
 from sfumato._ledger import sqlite
 from sfumato._ledger.durable import DurableLedger
 from sfumato._ledger.store import LedgerError
-
 from tests.ledger import fits
 from tests.ledger.checks import wrongs
 
@@ -260,7 +259,9 @@ def main(argv):
         work(options.folder, int(options.work[0]), options.work[1])
         return
     files, log = logged(options.folder, options.fits, options.synchronous)
-    print(json.dumps({"records": len(log), **simulated(files, log, options.cuts, options.seed)}))
+    sys.stdout.write(
+        json.dumps({"records": len(log), **simulated(files, log, options.cuts, options.seed)})
+    )
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import sys
 import pytest
 
 from sfumato._ledger.durable import DurableLedger
-
 from tests.ledger.checks import wrongs
 from tests.ledger.fits import COST
 

@@ -9,7 +9,6 @@ import pytest
 
 from sfumato._ledger.books import flaws_in
 from sfumato._ledger.durable import DurableLedger
-
 from tests.ledger.checks import wrongs
 from tests.ledger.fits import answer, made
 

@@ -10,7 +10,15 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from sfumato._ledger.store import CLOSED, CLOSED_MESSAGE, LedgerError, NotCommitted, Store
+from sfumato._ledger.store import (
+    ADDED,
+    CLOSED,
+    CLOSED_MESSAGE,
+    COVERED,
+    LedgerError,
+    NotCommitted,
+    Store,
+)
 
 try:
     import psycopg
@@ -23,11 +31,9 @@ _REFUSE = (
     "CREATE FUNCTION sfumato.append_only() RETURNS trigger LANGUAGE plpgsql AS "
     "$$ BEGIN RAISE EXCEPTION 'a ledger is append-only'; END $$"
 )
-_COVERED = (
-    "CREATE FUNCTION sfumato.covered() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-    "IF NEW.amount + (SELECT COALESCE(SUM(amount), 0) FROM sfumato.movement WHERE "
-    "dataset = NEW.dataset AND person = NEW.person AND unit = NEW.unit) < 0 THEN "
-    "RAISE EXCEPTION 'the budget does not cover this'; END IF; RETURN NEW; END $$"
+_ADD = (
+    "CREATE FUNCTION sfumato.added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+    f"{ADDED.format(schema='sfumato.')} RETURN NULL; END $$"
 )
 _OPEN = (
     "CREATE FUNCTION sfumato.still_open() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
@@ -44,18 +50,20 @@ SCHEMA = (
     "CREATE INDEX event_request ON sfumato.event (request, dataset, kind)",
     "CREATE TABLE sfumato.movement (seq BIGINT NOT NULL, dataset TEXT NOT NULL, "
     "person TEXT NOT NULL, unit TEXT NOT NULL, amount BIGINT NOT NULL)",
-    "CREATE INDEX movement_balance ON sfumato.movement (dataset, person, unit, amount)",
+    "CREATE TABLE sfumato.balance (dataset TEXT NOT NULL, person TEXT NOT NULL, "
+    "unit TEXT NOT NULL, amount BIGINT NOT NULL, PRIMARY KEY (dataset, person, unit), "
+    f"{COVERED})",
     "CREATE TABLE sfumato.release (digest TEXT PRIMARY KEY, text TEXT NOT NULL)",
     _REFUSE,
-    _COVERED,
+    _ADD,
     _OPEN,
     *(
         f"CREATE TRIGGER {table}_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON sfumato.{table} "
         "FOR EACH STATEMENT EXECUTE FUNCTION sfumato.append_only()"
         for table in ("event", "movement", "release")
     ),
-    "CREATE TRIGGER movement_covered BEFORE INSERT ON sfumato.movement "
-    "FOR EACH ROW EXECUTE FUNCTION sfumato.covered()",
+    "CREATE TRIGGER movement_added AFTER INSERT ON sfumato.movement "
+    "FOR EACH ROW EXECUTE FUNCTION sfumato.added()",
     "CREATE TRIGGER event_open BEFORE INSERT ON sfumato.event "
     "FOR EACH ROW EXECUTE FUNCTION sfumato.still_open()",
 )

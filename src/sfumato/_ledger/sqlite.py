@@ -17,7 +17,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from sfumato._ledger.store import CLOSED, CLOSED_MESSAGE, LedgerError, NotCommitted, Store
+from sfumato._ledger.store import (
+    ADDED,
+    CLOSED,
+    CLOSED_MESSAGE,
+    COVERED,
+    LedgerError,
+    NotCommitted,
+    Store,
+)
 
 _APPEND_ONLY = "BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END"
 
@@ -29,17 +37,15 @@ SCHEMA = (
     "CREATE INDEX event_request ON event (request, dataset, kind)",
     "CREATE TABLE movement (seq INTEGER NOT NULL, dataset TEXT NOT NULL, person TEXT NOT NULL, "
     "unit TEXT NOT NULL, amount INTEGER NOT NULL)",
-    "CREATE INDEX movement_balance ON movement (dataset, person, unit, amount)",
+    "CREATE TABLE balance (dataset TEXT NOT NULL, person TEXT NOT NULL, unit TEXT NOT NULL, "
+    f"amount INTEGER NOT NULL, PRIMARY KEY (dataset, person, unit), {COVERED})",
     "CREATE TABLE release (digest TEXT PRIMARY KEY, text TEXT NOT NULL)",
     *(
         f"CREATE TRIGGER {table}_{word} BEFORE {word} ON {table} {_APPEND_ONLY}"
         for table in ("event", "movement", "release")
         for word in ("UPDATE", "DELETE")
     ),
-    "CREATE TRIGGER movement_covered BEFORE INSERT ON movement BEGIN "
-    "SELECT RAISE(ABORT, 'the budget does not cover this') WHERE NEW.amount + "
-    "(SELECT COALESCE(SUM(amount), 0) FROM movement WHERE dataset = NEW.dataset "
-    "AND person = NEW.person AND unit = NEW.unit) < 0; END",
+    f"CREATE TRIGGER movement_added AFTER INSERT ON movement BEGIN {ADDED.format(schema='')} END",
     f"CREATE TRIGGER event_open BEFORE INSERT ON event BEGIN SELECT RAISE(ABORT, "
     f"'{CLOSED_MESSAGE}') WHERE {CLOSED.format(event='event')}; END",
 )

@@ -64,6 +64,15 @@ class Event:
 
 _COLUMNS = "seq, kind, dataset, parent, request, body, hash"
 
+# Balances are what movements add up to, and the database itself keeps them from falling below 0.
+COVERED = 'CONSTRAINT "the budget does not cover this" CHECK (amount >= 0)'
+ADDED = (
+    "INSERT INTO {schema}balance VALUES (NEW.dataset, NEW.person, NEW.unit, 0) "
+    "ON CONFLICT DO NOTHING; "
+    "UPDATE {schema}balance SET amount = amount + NEW.amount WHERE dataset = NEW.dataset "
+    "AND person = NEW.person AND unit = NEW.unit;"
+)
+
 # What an event must not follow, in SQL: nothing comes after a cancelled reservation, a charge is
 # never cancelled, and a request has one release. A process may know less of a reservation than the
 # store does, if another one was forked off after it was made.
@@ -164,9 +173,7 @@ class Store(ABC):
         """What is left of every unit, by person."""
         with self.lock:
             rows = self.execute(
-                "SELECT person, unit, SUM(amount) FROM movement WHERE dataset = ? "
-                "GROUP BY person, unit",
-                (dataset,),
+                "SELECT person, unit, amount FROM balance WHERE dataset = ?", (dataset,)
             )
         found: dict[str, dict[str, int]] = {}
         for person, unit, amount in rows:
@@ -336,9 +343,16 @@ def _check_release(store: Store, seq: int, body: Body) -> Iterator[Flaw]:
 
 
 def _check_balances(store: Store) -> Iterator[Flaw]:
-    for seq, dataset, person, unit in store.execute(
-        "SELECT MAX(seq), dataset, person, unit FROM movement GROUP BY dataset, person, unit "
-        "HAVING SUM(amount) < 0"
+    kept = {tuple(key): n for *key, n in store.execute("SELECT * FROM balance")}
+    for seq, *key, n in store.execute(
+        "SELECT MAX(seq), dataset, person, unit, SUM(amount) FROM movement "
+        "GROUP BY dataset, person, unit"
     ):
-        whose = f" of {person}" if person else ""
-        yield Flaw(seq, f"more was taken of the {unit}{whose} of {dataset} than there was")
+        dataset, person, unit = key
+        of = f"the {unit}{f' of {person}' if person else ''} of {dataset}"
+        if n < 0:
+            yield Flaw(seq, f"more was taken of {of} than there was")
+        if kept.pop(tuple(key), 0) != n:
+            yield Flaw(seq, f"the balance of {of} is not what the movements add up to")
+    for dataset, person, unit in kept:
+        yield Flaw(0, f"there is a balance of {unit} for {person!r} of {dataset} without movements")
