@@ -77,6 +77,7 @@ class PostgresStore(Store):
 
     _connection: psycopg.Connection[tuple[Any, ...]] | None = None
     _process = 0
+    _begun = False
 
     def __init__(self, url: str, *, create: bool = False) -> None:
         super().__init__(url)
@@ -106,10 +107,11 @@ class PostgresStore(Store):
         return connection
 
     def _ready(self) -> psycopg.Connection[tuple[Any, ...]]:
-        """The connection of this process."""
-        if self._connection is None or self._process != os.getpid():
+        """The connection of this process; another one if it was lost between transactions."""
+        connection = self._connection
+        if connection is None or self._process != os.getpid():
             return self._connect()
-        return self._connection
+        return self._connect() if connection.closed and not self._begun else connection
 
     def has_tables(self) -> bool:
         """Whether the tables of a ledger are there."""
@@ -142,19 +144,19 @@ class PostgresStore(Store):
 
     def begin(self, *, alone: bool = True) -> None:
         """Begin a transaction that no other may overlap, or one that reads a single state."""
-        if self._ready().closed:
-            # The server was started anew.
-            self._connect()
-        if not alone:
-            self.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            return
-        # With any other level, what is read would be older than the lock.
-        self.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
-        self.execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,))
+        # With another level, what is read would be older than the lock.
+        level = "READ COMMITTED READ WRITE" if alone else "REPEATABLE READ READ ONLY"
+        self.execute(f"BEGIN ISOLATION LEVEL {level}")
+        self._begun = True
+        if alone:
+            self.execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,))
 
     def end(self, word: str) -> None:
         """COMMIT, which returns when all is on disk, or ROLLBACK."""
-        if word == "COMMIT" or not self._ready().closed:
+        if word == "COMMIT":
+            self.execute(word)
+        begun, self._begun = self._begun, False
+        if word == "ROLLBACK" and begun and self._connection and not self._connection.closed:
             self.execute(word)
 
 
