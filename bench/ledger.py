@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.growing_tables import append_row, read_rows
-from sfumato._ledger.durable import DurableLedger
+from sfumato._ledger.ledger import Ledger
 from tests.ledger import servers
 from tests.ledger.fits import CAPS, SUMMARY, entry, made
 
@@ -35,7 +35,7 @@ def timed(times: Times, step: str, work: Callable[[], object]) -> object:
     return result
 
 
-def filled(ledger: DurableLedger, fits: int) -> None:
+def filled(ledger: Ledger, fits: int) -> None:
     """Write reservations of earlier fits, all at once."""
     cost = ledger.facts.composition.cost(CAPS)
     moved = [("", unit, -n) for unit, n in cost.items()]
@@ -46,7 +46,7 @@ def filled(ledger: DurableLedger, fits: int) -> None:
             change.append("reserve", body, dataset="people", movements=moved)
 
 
-def one_fit(ledger: DurableLedger, times: Times) -> None:
+def one_fit(ledger: Ledger, times: Times) -> None:
     """The four steps of a fit that are written to disk."""
     account = timed(times, "reserve", lambda: ledger.reserve("small", CAPS))
     positions = timed(times, "charge", lambda: ledger.charge(account, [entry(account)]))

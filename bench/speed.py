@@ -53,10 +53,10 @@ def blobs(shape: Shape) -> np.ndarray:
 
 def load_compiled() -> None:
     """Load the compiled loops, if they are installed."""
-    from sfumato._lattice.kernels import dispatch as kernels
+    from sfumato._core.testing import use_loops
 
     try:
-        with kernels.use("numba"):
+        with use_loops("numba"):
             pass
     except ImportError:
         print("numba is not installed: the NumPy loops are timed", file=sys.stderr)

@@ -48,20 +48,19 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     "kernels": (
         "Kernels",
         "_base/types.py _lattice/box.py _lattice/kernels/dispatch.py "
-        "_lattice/kernels/numpy_loops.py _lattice/kernels/moments.py _lattice/kernels/tree.py "
-        "_lattice/kernels/projection.py _lattice/kernels/numba_loops.py "
-        "_lattice/kernels/verify.py "
+        "_lattice/kernels/numpy_loops.py _lattice/kernels/projection.py "
+        "_lattice/kernels/numba_loops.py _lattice/kernels/verify.py "
         "_lattice/kernels/__init__.py _lattice/__init__.py",
     ),
     "memory": (
         "Rows in memory",
         "engines/_open.py engines/_memory.py engines/_threads.py engines/_progress.py "
-        "engines/_rows.py engines/_frames.py engines/_groups.py engines/_labels.py "
+        "engines/_rows.py engines/_frames.py engines/_groups.py "
         "engines/__init__.py",
     ),
     "estimator": (
         "Estimator",
-        "_private_kmeans.py _released_model.py _serialization.py _base/files.py _base/__init__.py",
+        "_private_kmeans.py _released_model.py _base/files.py _base/__init__.py",
     ),
     "bounds": (
         "Private bounds",
@@ -70,6 +69,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     ),
     "papers": (
         "The papers' queries",
+        "_core/queries/counts_each.py _core/releases/counts_each.py "
         "_core/queries/cubes.py _core/queries/choose.py _core/releases/choose.py "
         "_core/releases/sample_aggregate.py "
         "_core/queries/max_cover.py _core/releases/max_cover.py _lattice/kernels/costs.py "
@@ -77,18 +77,19 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     ),
     "engines": (
         "Files and engines",
-        "engines/_files.py engines/formats/_storage.py engines/formats/_table.py "
+        "engines/_elsewhere.py engines/_files.py engines/formats/_storage.py "
+        "engines/formats/_table.py "
         "engines/formats/_records.py engines/formats/_csv.py engines/formats/_npy.py "
         "engines/formats/_parquet.py engines/formats/__init__.py engines/_partitions.py "
-        "engines/_file_engine.py engines/_dask.py engines/_dask_worker.py engines/_spark.py "
+        "engines/_dask.py engines/_dask_worker.py engines/_spark.py "
         "engines/_spark_worker.py engines/_compss.py",
     ),
     "local": (
         "Local model",
-        "_core/local/lattice.py _core/local/ndlaplace.py _core/local/one_column.py "
+        "_core/local/lattice.py _core/local/one_column.py "
         "_core/local/ldp.py _core/local/randomizer.py _core/local/__init__.py "
         "local/_transformer.py local/_ndlaplace.py local/_mechanisms.py local/_clustering.py "
-        "local/_receipt.py local/__init__.py",
+        "local/__init__.py",
     ),
 }
 """The files of each chapter, in the order in which to read them."""
@@ -103,9 +104,9 @@ NOT_ON_THE_DEFAULT_PATH = frozenset(
     """
     _accounting/text.py _released_model.py _core/queries/cubes.py _base/types.py
     _base/files.py
-    _serialization.py _lattice/kernels/numba_loops.py _lattice/kernels/verify.py
-    _core/sampling/choice.py _core/sampling/bernoulli.py engines/_rows.py engines/_frames.py
-    engines/_groups.py engines/_labels.py engines/__init__.py
+    _lattice/kernels/numba_loops.py _lattice/kernels/verify.py
+    _core/sampling/choice.py _core/sampling/bernoulli.py engines/_progress.py
+    engines/_rows.py engines/_frames.py engines/_groups.py engines/__init__.py
     """.split()
 )
 """Files of the chapters below in which a plain fit calls no function."""

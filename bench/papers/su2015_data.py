@@ -15,7 +15,7 @@ from sklearn.cluster import KMeans
 
 from sfumato._base.types import Floats
 from sfumato._lattice.box import REACH, Box
-from sfumato._synopsis.starts import sphere_packings
+from sfumato._synopsis.signed_kmeans import sphere_packings
 from sfumato.nonprivate import labels, nicv
 
 STARTS = 30

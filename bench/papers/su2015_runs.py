@@ -123,7 +123,7 @@ def method_of(point: Point) -> Method:
 def without_noise(data: Dataset):
     """A curator that adds none, with more budget than any run asks for."""
     from sfumato._core.curator import Curator
-    from sfumato._core.testing import NoNoise
+    from tests.no_noise import NoNoise
 
     return Curator(data.rows, bounds=data.bounds, epsilon=1000.0, noise=NoNoise())
 

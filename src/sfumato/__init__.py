@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sfumato._accounting.budget import Overspent as Overspent
     from sfumato._core.curator import Curator as Curator
     from sfumato._lattice.box import Box as Box
+    from sfumato._ledger.ledger import Ledger as Ledger
     from sfumato._planning import plan as plan
     from sfumato._private_bounds.estimate import estimate_bounds as estimate_bounds
     from sfumato._private_kmeans import PrivateKMeans as PrivateKMeans
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Box": "sfumato._lattice.box",
     "Curator": "sfumato._core.curator",
+    "Ledger": "sfumato._ledger.ledger",
     "LocalClustering": "sfumato.local._clustering",
     "METHODS": "sfumato.methods",
     "NDLaplace": "sfumato.local._ndlaplace",
@@ -45,26 +47,7 @@ _HOMES = {
 }
 _MODULES = ("attacks", "evaluate", "nonprivate", "tuning")
 
-__all__ = [
-    "METHODS",
-    "Box",
-    "Curator",
-    "LocalClustering",
-    "NDLaplace",
-    "Overspent",
-    "PrivateKMeans",
-    "Synopsis",
-    "TableFile",
-    "attacks",
-    "estimate_bounds",
-    "evaluate",
-    "load",
-    "local_epsilon",
-    "mean_displacement",
-    "nonprivate",
-    "plan",
-    "tuning",
-]
+__all__ = sorted([*_HOMES, *_MODULES])
 
 
 def __getattr__(name: str) -> object:
@@ -79,4 +62,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

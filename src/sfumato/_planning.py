@@ -108,7 +108,14 @@ class Plan:
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
 
     def __str__(self) -> str:
-        return _render(self)
+        from rich.console import Console
+
+        console = Console(width=100, color_system=None, force_terminal=False, highlight=False)
+        with console.capture() as captured:
+            console.print(table_of(self))
+            for sentence in sentences_of(self):
+                console.print(sentence)
+        return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def plan(
@@ -177,17 +184,6 @@ def _plain(row: PlanRow) -> dict[str, Any]:
         "noise": row.noise if math.isfinite(row.noise) else None,
         "fits": row.fits,
     }
-
-
-def _render(plan: Plan, width: int = 100) -> str:
-    from rich.console import Console
-
-    console = Console(width=width, color_system=None, force_terminal=False, highlight=False)
-    with console.capture() as captured:
-        console.print(table_of(plan))
-        for sentence in sentences_of(plan):
-            console.print(sentence)
-    return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def table_of(plan: Plan) -> Any:  # noqa: ANN401  (rich is imported only where it prints)

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils import check_random_state
 
 from sfumato._accounting.budget import Account, Ledger
 from sfumato._accounting.receipt import Receipt
-from sfumato._base.types import Floats, Ints
+from sfumato._base.types import Floats
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import NanPolicy
 from sfumato._private_bounds.estimate import UnboundedRows
-from sfumato._released_model import ReleasedModel, check_own_rows
-from sfumato._serialization import load_as
+from sfumato._released_model import (
+    ReleasedModel,
+    is_restored,
+    keep_release,
+    load_as,
+    name_features,
+    settings_of,
+)
 from sfumato._synopsis import Synopsis
-from sfumato.engines._open import is_elsewhere, names_of, split_groups
 from sfumato.methods import Centers, Method, Task, clusters_of, method_of
 from sfumato.methods._base import check_centers
 
 PRIVATE = "private"
 """What users write in place of bounds that are to be estimated."""
-
-
-_HIDDEN = {
-    "labels_": "the cluster of every training row",
-    "inertia_": "the exact cost of the training rows",
-}
 
 
 class PrivateKMeans(ReleasedModel):
@@ -69,6 +67,8 @@ class PrivateKMeans(ReleasedModel):
         The bounds in use, declared or estimated.
     receipt_ : Receipt
         What was asked, what each query cost, and the guarantee.
+    request_ : str
+        Where the ledger lasts: the name under which it keeps this model.
     synopsis_ : Synopsis
         Where the method releases one: cells and noisy weights, for any use at no further cost.
 
@@ -106,7 +106,14 @@ class PrivateKMeans(ReleasedModel):
         self.max_rows_per_group = max_rows_per_group
         self.random_state = random_state
 
-    def fit(self, X: Any, y: None = None, *, groups: Any = None) -> Self:  # noqa: ANN401
+    def fit(
+        self,
+        X: Any,  # noqa: ANN401
+        y: None = None,
+        *,
+        groups: Any = None,  # noqa: ANN401
+        request: str | None = None,
+    ) -> Self:
         """Find private centres of `X`: an array, a data frame, files, or a `Curator`.
 
         Rows given directly open a budget of their own, used up by this fit. A `Curator` keeps one
@@ -121,6 +128,9 @@ class PrivateKMeans(ReleasedModel):
             Ignored.
         groups : array-like of shape (n_samples,) or column name, optional
             Whose rows are whose: protects each group as a whole.
+        request : str, optional
+            With a `Curator` whose ledger lasts: a name for this fit. The same name returns the
+            model that was released under it, at no further cost.
 
         Returns
         -------
@@ -133,7 +143,13 @@ class PrivateKMeans(ReleasedModel):
         n_rows = None if self.n_rows is None else check_whole(self.n_rows, "n_rows", least=0)
         epsilon, delta = check_epsilon(self.epsilon), check_delta(self.delta)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        if request is not None and is_restored(self, X, request):
+            return self
         opened = self._open(X, groups, Ledger(epsilon, delta))
+        self.n_features_in_ = opened.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if type(X) is not np.ndarray:  # which has no names
+            name_features(self, X, groups)
         for_method = opened.for_method if isinstance(opened, UnboundedRows) else epsilon
         numbers = (k, opened.n_features, for_method, delta, n_rows)
         most = opened.rows_per_neighbour
@@ -142,13 +158,12 @@ class PrivateKMeans(ReleasedModel):
         curator, before, notes = (
             opened.bounded() if isinstance(opened, UnboundedRows) else (opened, (), ())
         )
-        account = curator.reserve(type(method).__name__, caps)
-        try:
-            found = method(curator, task, account=account, rng=rng)
-        finally:
-            curator.ledger.cancel(account)
-        centers = check_centers(found, type(method).__name__, task)
+        name, settings = type(method).__name__, settings_of(self) if curator.ledger.durable else ""
+        account = curator.reserve(name, caps, request=request, settings=settings)
+        centers = check_centers(_run(method, curator, task, account, rng), name, task)
         self._keep(centers, curator, (*before, account), (*notes, *centers.notes))
+        if curator.ledger.durable:
+            keep_release(self, curator.ledger, account)
         return self
 
     def _keep(
@@ -170,32 +185,9 @@ class PrivateKMeans(ReleasedModel):
             notes=(*notes, *_nan_notes(curator.box.nan)),
         )
         self.__dict__.pop("synopsis_", None)
+        self.__dict__.pop("request_", None)
         if centers.synopsis is not None:
             self.synopsis_: Synopsis = centers.synopsis
-
-    def fit_predict(self, X: Any, y: None = None, *, groups: Any = None) -> Ints:  # noqa: ANN401
-        """Fit, then predict on the caller's own rows: for their owner, not a release."""
-        check_own_rows(X)
-        return self.fit(X, groups=groups).predict(X)
-
-    def fit_transform(self, X: Any, y: None = None, *, groups: Any = None) -> Floats:  # noqa: ANN401
-        """Fit, then transform the caller's own rows: for their owner, not a release."""
-        check_own_rows(X)
-        return self.fit(X, groups=groups).transform(X)
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name in _HIDDEN:
-            raise AttributeError(
-                f"{type(self).__name__} has no {name}: {_HIDDEN[name]} would betray rows. "
-                "For rows of your own use predict(X), or the owner's tools in sfumato.nonprivate"
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True
-        tags.input_tags.allow_nan = True
-        return tags
 
     def _open(self, X: Any, groups: Any, ledger: Ledger) -> Curator | UnboundedRows:  # noqa: ANN401
         """Open rows, (n, d); all that can be refused is refused here."""
@@ -205,9 +197,8 @@ class PrivateKMeans(ReleasedModel):
                 raise ValueError("groups belong to the Curator: pass them where it is made")
             if private:
                 raise ValueError("a Curator has its bounds already: leave bounds='private' out")
-            self.n_features_in_ = X.n_features
             return X
-        opened: Curator | UnboundedRows = (UnboundedRows if private else Curator)(
+        return (UnboundedRows if private else Curator)(
             X,
             bounds=self.bounds,
             nan=self.nan,
@@ -215,17 +206,20 @@ class PrivateKMeans(ReleasedModel):
             max_rows_per_group=self.max_rows_per_group,
             ledger=ledger,
         )
-        self.n_features_in_ = opened.n_features
-        self._name_features(X, groups)
-        return opened
 
-    def _name_features(self, X: Any, groups: Any) -> None:  # noqa: ANN401
-        if not is_elsewhere(X):
-            validate_data(self, split_groups(X, groups)[0], skip_check_array=True)
-            return
-        self.__dict__.pop("feature_names_in_", None)
-        if (names := names_of(X, groups, self.n_features_in_)) is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
+
+def _run(
+    method: Method, curator: Curator, task: Task, account: Account, rng: np.random.Generator
+) -> Centers:
+    """Run a method. An account that was not charged is taken back, of others it is said."""
+    try:
+        return method(curator, task, account=account, rng=rng)
+    except BaseException as error:
+        if account.entries:
+            error.add_note(curator.ledger.stays_spent(account))
+        raise
+    finally:
+        curator.ledger.cancel(account)
 
 
 def _nan_notes(nan: NanPolicy) -> tuple[str, ...]:

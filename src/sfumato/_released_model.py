@@ -1,10 +1,18 @@
-"""What a fitted model does with released numbers and with rows that the caller brings."""
+"""What a fitted model does with released numbers: labels of rows that the caller brings, and files.
+
+A file is JSON and holds what was released and the receipt; it is never a pickle.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from sklearn.base import (
@@ -14,15 +22,31 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sfumato._accounting.budget import Account, Ledger
+from sfumato._accounting.guarantee import Guarantee
+from sfumato._accounting.receipt import Line, Receipt
+from sfumato._base.files import write_whole
 from sfumato._base.types import Floats, Ints
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import Box
-from sfumato._serialization import save
-from sfumato.engines._open import is_elsewhere
+from sfumato._synopsis import Synopsis
+from sfumato.engines._elsewhere import names_of
+from sfumato.engines._open import elsewhere, split_groups
+from sfumato.methods import METHODS
 
 _BLOCK = 65_536
+
+_HIDDEN = {
+    "labels_": "the cluster of every training row",
+    "inertia_": "the exact cost of the training rows",
+}
+
+FORMAT = 2
+
+_Model = TypeVar("_Model")
 
 
 def squared_distances(X: Any, centers: Floats, box: Box) -> Iterator[Floats]:  # noqa: ANN401
@@ -35,7 +59,7 @@ def squared_distances(X: Any, centers: Floats, box: Box) -> Iterator[Floats]:  #
 
 def check_own_rows(X: Any) -> None:  # noqa: ANN401
     """Refuse to label rows that the caller has not brought."""
-    if isinstance(X, Curator) or is_elsewhere(X):
+    if isinstance(X, Curator) or elsewhere(X):
         raise TypeError("labels and distances are for rows that the caller brings: pass an array")
 
 
@@ -61,10 +85,36 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """Return the distances to every centre, in the cube [−1, 1]^d that the bounds span."""
         return np.concatenate([np.sqrt(squared) for squared in self._distances(X)])
 
+    def fit_predict(self, X: Any, y: None = None, *, groups: Any = None) -> Ints:  # noqa: ANN401
+        """Fit, then predict on the caller's own rows: for their owner, not a release."""
+        check_own_rows(X)
+        labels: Ints = self.fit(X, groups=groups).predict(X)
+        return labels
+
+    def fit_transform(self, X: Any, y: None = None, *, groups: Any = None) -> Floats:  # noqa: ANN401
+        """Fit, then transform the caller's own rows: for their owner, not a release."""
+        check_own_rows(X)
+        distances: Floats = self.fit(X, groups=groups).transform(X)
+        return distances
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was released, and the receipt, as JSON."""
         check_is_fitted(self)
         save(self, path)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in _HIDDEN:
+            raise AttributeError(
+                f"{type(self).__name__} has no {name}: {_HIDDEN[name]} would betray rows. "
+                "For rows of your own use predict(X), or the owner's tools in sfumato.nonprivate"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.input_tags.allow_nan = True
+        return tags
 
     @property
     def _n_features_out(self) -> int:
@@ -79,3 +129,153 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
         return squared_distances(X, self.cluster_centers_, self.box_)
+
+
+def name_features(model: Any, X: Any, groups: Any) -> None:  # noqa: ANN401
+    """Keep the names of the columns of a table, if it has any; (n, d) in the user's units."""
+    if not (isinstance(X, Curator) or elsewhere(X)):
+        validate_data(model, split_groups(X, groups)[0], skip_check_array=True)
+        return
+    names = X.names if isinstance(X, Curator) else names_of(elsewhere(X), X, groups, _width(model))
+    if names is not None:
+        model.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _width(model: Any) -> int:  # noqa: ANN401
+    return int(model.n_features_in_)
+
+
+def settings_of(model: Any) -> str:  # noqa: ANN401
+    """What a fit is asked for, as text: public settings alone."""
+    settings = {
+        "n_clusters": model.n_clusters,
+        "epsilon": model.epsilon,
+        "delta": model.delta,
+        "n_rows": model.n_rows,
+        "method": _method_to_dict(model.method),
+    }
+    return json.dumps(settings, sort_keys=True, default=str)
+
+
+def is_restored(model: Any, X: Any, request: str) -> bool:  # noqa: ANN401
+    """Whether a request was answered before; the model is filled with its release then."""
+    if not isinstance(X, Curator):
+        raise ValueError("a request is named with a Curator whose ledger lasts: sfumato.Ledger")
+    text = X.ledger.recorded(request, settings_of(model))
+    if text is None:
+        return False
+    found = from_dict(json.loads(text), type(model))
+    settings = model.get_params()
+    model.__dict__.update({n: v for n, v in vars(found).items() if n not in settings})
+    model.request_ = request
+    return True
+
+
+def keep_release(model: Any, ledger: Ledger, account: Account) -> None:  # noqa: ANN401
+    """Keep a model in a durable ledger."""
+    model.request_ = ledger.release(account, text_of(model), model.receipt_.summary())
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:  # noqa: ANN401
+    """Write a fitted model, completely or not at all."""
+    write_whole(path, text_of(model))
+
+
+def text_of(model: Any) -> str:  # noqa: ANN401
+    """A fitted model as JSON."""
+    data = to_dict(model)
+    synopsis = data.pop("synopsis", None)
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    if synopsis is not None:
+        # A line for each cell would be millions of lines.
+        text = text.removesuffix("\n}") + f',\n  "synopsis": {json.dumps(synopsis)}\n}}'
+    return text + "\n"
+
+
+def to_dict(model: Any) -> dict[str, Any]:  # noqa: ANN401
+    """The allow-list of what a model file holds."""
+    names = getattr(model, "feature_names_in_", None)
+    synopsis = getattr(model, "synopsis_", None)
+    return {
+        "format": FORMAT,
+        "sfumato": version("sfumato"),
+        "n_clusters": "auto" if model.n_clusters == "auto" else int(model.n_clusters),
+        "epsilon": float(model.epsilon),
+        "delta": float(model.delta),
+        "method": _method_to_dict(model.method),
+        "bounds": {"lower": list(model.box_.lower), "upper": list(model.box_.upper)},
+        "nan": model.box_.nan,
+        "feature_names": None if names is None else [str(name) for name in names],
+        "cluster_centers": model.cluster_centers_.tolist(),
+        "cluster_sizes": model.cluster_sizes_.tolist(),
+        "receipt": model.receipt_.to_dict(),
+        **({} if synopsis is None else {"synopsis": synopsis.to_dict()}),
+    }
+
+
+def load_as(path: str | os.PathLike[str], estimator: Callable[..., _Model]) -> _Model:
+    """Read a model that `save` wrote, as an estimator of this class."""
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        data = None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ValueError(f"{os.fspath(path)} is not a sfumato model of format {FORMAT}")
+    return from_dict(data, estimator)
+
+
+def from_dict(data: dict[str, Any], estimator: Callable[..., _Model]) -> _Model:
+    """Rebuild a fitted model."""
+    lower, upper = data["bounds"]["lower"], data["bounds"]["upper"]
+    model: Any = estimator(
+        n_clusters=data["n_clusters"],
+        epsilon=data["epsilon"],
+        delta=data["delta"],
+        bounds=(lower, upper),
+        method=_method_from_dict(data["method"]),
+        nan=data["nan"],
+    )
+    model.box_ = Box(tuple(lower), tuple(upper), data["nan"])
+    model.n_features_in_ = model.box_.n_features
+    if data["feature_names"] is not None:
+        model.feature_names_in_ = np.array(data["feature_names"], dtype=object)
+    model.cluster_centers_ = np.array(data["cluster_centers"], dtype=np.float64)
+    model.cluster_sizes_ = np.array(data["cluster_sizes"], dtype=np.float64)
+    model.receipt_ = receipt_from(data["receipt"])
+    if "synopsis" in data:
+        model.synopsis_ = Synopsis.from_dict(data["synopsis"])
+    fitted: _Model = model
+    return fitted
+
+
+def _method_to_dict(method: Any) -> dict[str, Any]:  # noqa: ANN401
+    if isinstance(method, str):
+        return {"name": method, "settings": {}}
+    settings = dataclasses.asdict(method) if dataclasses.is_dataclass(type(method)) else {}
+    return {"name": METHODS.name_of(type(method)) or type(method).__name__, "settings": settings}
+
+
+def _method_from_dict(data: dict[str, Any]) -> Any:  # noqa: ANN401
+    if data["settings"] and data["name"] in METHODS:
+        return METHODS[data["name"]](**data["settings"])
+    return data["name"]
+
+
+def receipt_from(data: dict[str, Any]) -> Receipt:
+    """Read back what `Receipt.to_dict` wrote."""
+    promise = data["guarantee"]
+    guarantee = Guarantee(
+        promise["kind"],
+        Fraction(promise["epsilon"]),
+        Fraction(promise["delta"]),
+        promise["neighbours"],
+    )
+    return Receipt(
+        method=data["method"],
+        guarantee=guarantee,
+        lines=tuple(Line(**line) for line in data["queries"]),
+        slack=data["numerical_slack"],
+        notes=tuple(data["notes"]),
+        rho=data["rho_zcdp_cap"],
+        chapters=tuple(data["chapters"]),
+    )

@@ -6,11 +6,11 @@ answers, and loses no more than it was charged. No test can show that a method i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,8 +62,9 @@ def check_method(
             check.small_tables(each)
             check.repeated(each)
             # Where δ changes nothing, or n is declared, all other queries are as before.
-            check.neighbours(each, pairs=1 if each.n_rows or caps == known else None)
-        check.groups(task)
+            pairs = 1 if each.n_rows or caps == known else None
+            check.neighbours(each, islice(_row_more(n_features, seed), pairs))
+        check.neighbours(replace(task, max_rows_per_group=3), [_group_more(n_features, seed)])
         known = caps
 
 
@@ -82,9 +83,16 @@ class _Run:
         return asked.queries, asked.mechanisms, found.notes, *arrays
 
 
+class _Table(NamedTuple):
+    """Made-up rows, (n, d), and the group of each, (n,), if there are groups."""
+
+    rows: Floats
+    groups: Ints | None = None
+
+
 @dataclass(frozen=True)
-class _Runs:
-    """Runs of one method, each checked for what it returned and was charged."""
+class _Laws:
+    """The laws for one method. Each of its runs is checked for what it returned and was charged."""
 
     method: Method
     name: str
@@ -107,10 +115,8 @@ class _Runs:
                 "needs_delta = True may, and only for δ = 0",
             )
             return True
-        self.expect(
-            bool(task.delta) or not says,
-            "needs_delta is True, but caps raises no NeedsDelta for δ = 0",
-        )
+        told = "needs_delta is True, but caps raises no NeedsDelta for δ = 0"
+        self.expect(bool(task.delta) or not says, told)
         return False
 
     def caps(self, task: Task) -> Caps:
@@ -126,21 +132,15 @@ class _Runs:
         return caps
 
     def run(
-        self,
-        rows: Floats,
-        task: Task,
-        when: str,
-        *,
-        groups: Ints | None = None,
-        replay: Transcript | None = None,
+        self, table: _Table, task: Task, when: str, *, replay: Transcript | None = None
     ) -> _Run:
-        """Run the method once, with budget to spare; rows: (n, d), groups: (n,)."""
+        """Run the method once, with budget to spare."""
         curator = RecordingCurator(
-            rows,
+            table.rows,
             bounds=(-1.0, 1.0),
             epsilon=100.0,
             delta=0.5,
-            groups=groups,
+            groups=table.groups,
             max_rows_per_group=task.max_rows_per_group,
             noise=ReplayedNoise(self.seed + 1),
         )
@@ -152,7 +152,14 @@ class _Runs:
         except Exception as error:
             self._same_queries(replay, curator.transcript, when, so_far=True)
             raise AssertionError(f"{self.name}: {when}, {_failure(error)}") from error
-        self._only_account(curator, account, when)
+        self.expect(
+            len(curator.ledger.accounts) == 1,
+            f"{when}, it opens an account of its own. All queries are charged to the account it is "
+            "given",
+        )
+        for kind in ("pure", "gdp", "approximate"):
+            within = account.spent(kind) <= account.caps.of(kind)
+            self.expect(within, f"{when}, it spends more than its {kind} cap")
         try:
             centers = check_centers(found, self.name, task)
         except (TypeError, ValueError) as error:
@@ -163,16 +170,6 @@ class _Runs:
             f"±{REACH}",
         )
         return _Run(centers, account, curator.transcript)
-
-    def _only_account(self, curator: RecordingCurator, account: Account, when: str) -> None:
-        self.expect(
-            len(curator.ledger.accounts) == 1,
-            f"{when}, it opens an account of its own. All queries are charged to the account it is "
-            "given",
-        )
-        for kind in ("pure", "gdp", "approximate"):
-            within = account.spent(kind) <= account.caps.of(kind)
-            self.expect(within, f"{when}, it spends more than its {kind} cap")
 
     def _same_queries(
         self, ours: Transcript | None, theirs: Transcript, when: str, *, so_far: bool = False
@@ -192,51 +189,32 @@ class _Runs:
                 f"{when}, it asks {len(those)} times in place of {len(these)}. {_ADVICE}",
             )
 
-
-class _Laws(_Runs):
-    """The laws, for one method."""
-
     def small_tables(self, task: Task) -> None:
         """No rows, one row, and fewer rows than clusters are tables like any other."""
         rows = _rows(task.n_features, self.seed)
         for n in (0, 1, task.k - 1):
-            self.run(rows[:n], task, f"on {n} rows for {task.k} clusters")
+            self.run(_Table(rows[:n]), task, f"on {n} rows for {task.k} clusters")
 
     def repeated(self, task: Task) -> None:
         """The same rows, noise and rng give the same run."""
-        rows = _rows(task.n_features, self.seed)
-        one, other = (self.run(rows, task, "on the same rows again") for _ in range(2))
+        table = _Table(_rows(task.n_features, self.seed))
+        one, other = (self.run(table, task, "on the same rows again") for _ in range(2))
         self.expect(
             one.result() == other.result(),
             "two runs with the same rows, noise and rng differ. All public randomness must come "
             "from rng, and an instance must not change as it runs",
         )
 
-    def neighbours(self, task: Task, *, pairs: int | None) -> None:
-        """A row more or less changes neither queries nor noise, and loses what was charged."""
-        for what, smaller, larger in islice(_neighbours(task.n_features, self.seed), pairs):
-            self.replayed((smaller, None), (larger, None), task, f"with {what} more")
-            self.replayed((larger, None), (smaller, None), task, f"with {what} less")
+    def neighbours(self, task: Task, pairs: Iterable[tuple[str, _Table, _Table]]) -> None:
+        """A row or group more or less changes no query and no noise, and loses what was charged."""
+        for what, smaller, larger in pairs:
+            self.replayed(smaller, larger, task, f"with {what} more")
+            self.replayed(larger, smaller, task, f"with {what} less")
 
-    def groups(self, task: Task) -> None:
-        """A whole group more or less loses what was charged, and no more."""
-        task = replace(task, max_rows_per_group=3)
-        rows = _rows(task.n_features, self.seed)
-        labels = np.arange(len(rows)) % 25
-        more = np.vstack([rows, np.ones((8, task.n_features))]), np.append(labels, [99] * 8)
-        self.replayed((rows, labels), more, task, "with a group of rows more")
-        self.replayed(more, (rows, labels), task, "with a group of rows less")
-
-    def replayed(
-        self,
-        one: tuple[Floats, Ints | None],
-        other: tuple[Floats, Ints | None],
-        task: Task,
-        when: str,
-    ) -> None:
-        """Run on one table (rows, groups), give the same answers on the other, and compare."""
-        first = self.run(one[0], task, when, groups=one[1])
-        second = self.run(other[0], task, when, groups=other[1], replay=first.transcript)
+    def replayed(self, one: _Table, other: _Table, task: Task, when: str) -> None:
+        """Run on one table, give the same answers on the other, and compare."""
+        first = self.run(one, task, when)
+        second = self.run(other, task, when, replay=first.transcript)
         ours, theirs = first.transcript, second.transcript
         self._same_queries(ours, theirs, when)
         self.expect(
@@ -284,12 +262,23 @@ def _rows(d: int, seed: int) -> Floats:
     return rows
 
 
-def _neighbours(d: int, seed: int) -> Iterator[tuple[str, Floats, Floats]]:
+def _row_more(d: int, seed: int) -> Iterator[tuple[str, _Table, _Table]]:
     """Pairs of tables that differ by one row."""
     rows = _rows(d, seed)
     corner, missing = np.ones((1, d)), np.full((1, d), np.nan)
-    yield "a row in a corner", rows, np.vstack([rows, corner])
-    yield "a row outside the bounds", rows, np.vstack([-1e9 * corner, rows])
-    yield "a row of missing cells", rows, np.vstack([rows, missing])
-    yield "one of many equal rows", np.tile(rows[5], (30, 1)), np.tile(rows[5], (31, 1))
-    yield "the only row", rows[:0], -corner
+    for what, smaller, larger in (
+        ("a row in a corner", rows, np.vstack([rows, corner])),
+        ("a row outside the bounds", rows, np.vstack([-1e9 * corner, rows])),
+        ("a row of missing cells", rows, np.vstack([rows, missing])),
+        ("one of many equal rows", np.tile(rows[5], (30, 1)), np.tile(rows[5], (31, 1))),
+        ("the only row", rows[:0], -corner),
+    ):
+        yield what, _Table(smaller), _Table(larger)
+
+
+def _group_more(d: int, seed: int) -> tuple[str, _Table, _Table]:
+    """Two tables that differ by one group."""
+    rows = _rows(d, seed)
+    groups = np.arange(len(rows)) % 25
+    more = np.vstack([rows, np.ones((8, d))]), np.append(groups, [99] * 8)
+    return "a group of rows", _Table(rows, groups), _Table(*more)

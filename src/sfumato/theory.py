@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from scipy.special import entr
+
 # In more columns not every distance of a code is tried.
 _DISTANCES = 512
 
@@ -78,16 +80,11 @@ def _codes(d: int) -> list[tuple[int, float]]:
     step = max(1, largest // _DISTANCES)
     sizes = []
     for t in range(1, largest + 1, step):
-        size = d * math.log(2) - d * _entropy((t - 1) / d)
+        part = (t - 1) / d
+        size = d * (math.log(2) - entr(part) - entr(1 - part))
         # A code has whole many words.
         sizes.append((t, math.log(max(1, int(math.exp(size) + 1e-9))) if size < 20 else size))
     return sizes
-
-
-def _entropy(part: float) -> float:
-    if part <= 0:
-        return 0.0
-    return -part * math.log(part) - (1 - part) * math.log1p(-part)
 
 
 def _floor(k: int, d: int, times: float, t: int, diameter2: float, n: int | None) -> LowerBound:

@@ -18,9 +18,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_random_state
 
-from sfumato._base.types import Floats
+from sfumato._base.types import Floats, Rng
 from sfumato._base.validation import check_whole
-from sfumato._synopsis.choose_k import Criterion, KCurve, check_criterion, check_range, gaps, jumps
+from sfumato._synopsis import Criterion, KCurve, check_criterion, check_range, gaps, jumps
 
 _STARTS = 10
 _COMPARED = 2**11
@@ -167,7 +167,7 @@ def _similarities(X: ArrayLike) -> tuple[Floats, float]:
     return similarities, float(np.median(similarities[np.triu_indices(len(points), 1)]))
 
 
-def _solve(points: Floats, k: int, rng: np.random.Generator) -> KMeans:
+def _solve(points: Floats, k: int, rng: Rng) -> KMeans:
     return KMeans(k, n_init=_STARTS, random_state=int(rng.integers(2**31))).fit(points)
 
 
@@ -175,7 +175,7 @@ def _costs(solved: list[KMeans], n: int) -> Floats:
     return np.maximum([model.inertia_ / n for model in solved], _LEAST_COST)
 
 
-def _silhouette(points: Floats, found: Any, rng: np.random.Generator) -> float:  # noqa: ANN401
+def _silhouette(points: Floats, found: Any, rng: Rng) -> float:  # noqa: ANN401
     if len(np.unique(found)) < 2:
         return 0.0
     size = _COMPARED if len(points) > _COMPARED else None
@@ -183,7 +183,7 @@ def _silhouette(points: Floats, found: Any, rng: np.random.Generator) -> float: 
     return float(silhouette_score(points, found, sample_size=size, random_state=seed))
 
 
-def _even_costs(points: Floats, ks: range, rng: np.random.Generator) -> Floats:
+def _even_costs(points: Floats, ks: range, rng: Rng) -> Floats:
     """Geometric mean of the costs of uniform points in the same range, one for each k."""
     low, high, n = points.min(axis=0), points.max(axis=0), min(len(points), _COMPARED)
     tables = [rng.uniform(low, high, (n, len(low))) for _ in range(_EVEN_TABLES)]

@@ -19,7 +19,7 @@ import numpy as np
 import sfumato
 from pathlib import Path
 from sfumato import PrivateKMeans
-from sfumato._lattice.kernels import dispatch
+from sfumato._core.testing import use_loops
 
 root = str(Path(sfumato.__file__).parent)
 rng = np.random.default_rng(0)
@@ -40,7 +40,7 @@ for columns in (2, 6, 30):
             model.fit(X[:50])  # what is imported on first use is imported here
             threading.setprofile(watch)
             sys.setprofile(watch)
-            with dispatch.use("numpy"):
+            with use_loops("numpy"):
                 model.fit(X).receipt_.spent("pure")
             sys.setprofile(None)
             threading.setprofile(None)

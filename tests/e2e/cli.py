@@ -13,7 +13,9 @@ def run(*words):
 
 
 def fit(data, *words, k=2, epsilon=5, output="model.json"):
-    return run("fit", data, "-k", k, "--epsilon", epsilon, "-o", output, *words)
+    """A fit that may overwrite its model, and spend a large ε."""
+    sure = ("--force", "--yes-epsilon")
+    return run("fit", data, "-k", k, "--epsilon", epsilon, "-o", output, *sure, *words)
 
 
 def header(data):

@@ -13,7 +13,7 @@ PLENTY = 10_000
 
 
 def test_bounds_are_printed_with_their_receipt(people):
-    shown = run("bounds", "people.csv", "--epsilon", PLENTY, "--header")
+    shown = run("bounds", "people.csv", "--epsilon", PLENTY, "--yes-epsilon", "--header")
     assert (shown.exit_code, shown.stderr) == (0, "")
     for words in ("Private bounds of people.csv", "age", "hours", "half octaves", "total, pure"):
         assert words in shown.stdout
@@ -23,7 +23,7 @@ def test_bounds_are_printed_with_their_receipt(people):
 
 @pytest.mark.parametrize("data", ["people.csv", "people.csv.gz", "people.npy", "bare.csv"])
 def test_bounds_go_into_a_fit(people, here, data):
-    words = ("--epsilon", PLENTY, "-o", "b.json", "--json", *header(data))
+    words = ("--epsilon", PLENTY, "--yes-epsilon", "-o", "b.json", "--json", *header(data))
     told = json.loads(run("bounds", data, *words).stdout)
     assert json.loads((here / "b.json").read_text()) == told["bounds"]
     assert list(told["bounds"]) == (["age", "hours"] if "people.csv" in data else ["0", "1"])
@@ -53,7 +53,9 @@ def test_fit_buys_bounds_on_the_way(people):
 
 def test_columns_and_groups(people):
     words = ("--columns", "age,hours", "--groups", "id", "--max-rows-per-group", 4)
-    told = json.loads(run("bounds", "visits.csv", "--epsilon", PLENTY, *words, "--json").stdout)
+    told = json.loads(
+        run("bounds", "visits.csv", "--epsilon", PLENTY, "--yes-epsilon", *words, "--json").stdout
+    )
     assert list(told["bounds"]) == ["age", "hours"]
     assert told["receipt"]["guarantee"]["neighbours"] == "one group of at most 4 rows"
     assert told["receipt"]["queries"][0]["scale"] == "1/875"

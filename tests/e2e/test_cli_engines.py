@@ -23,7 +23,7 @@ from tests.e2e.cli import BOUNDS, assert_refused, fit
 from tests.e2e.cli import files as all_files
 
 NAMES = ["age", "hours"]
-FIT = ("fit", "-k", "2", "--epsilon", "5", "-o", "model.json", "--json", *BOUNDS)
+FIT = ("fit", "-k", "2", "--epsilon", "5", "-o", "model.json", "--force", "--json", *BOUNDS)
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ import sfumato
 from sfumato._core.queries.counts import Counts, Grid
 from sfumato._core.queries.histograms import Histogram, LogBins
 from sfumato.engines import _spark as spark_engine
+from sfumato.engines import _spark_worker as spark_worker
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import PartitionsMissing
 from sfumato.engines._progress import watch
@@ -140,13 +141,13 @@ def test_large_sums_are_added_up_on_the_way(opened, monkeypatch):
     monkeypatch.setattr(spark_engine, "_RECEIVED_BYTES", 2**20)
     grid = Counts(Grid(700, 2))
     seen = []
-    received = spark_engine.received
+    received = spark_worker.received
 
     def looking(task, batches):
         seen.extend(found := list(received(task, batches)))
         return iter(found)
 
-    monkeypatch.setattr(spark_engine, "received", looking)
+    monkeypatch.setattr(spark_worker, "received", looking)
     assert (opened["cut"].fold(BOX, grid) == ArrayRows(ROWS).fold(BOX, grid)).all()
     (whole,) = seen
     assert whole.parts == (0, 1, 2, 3, 4)

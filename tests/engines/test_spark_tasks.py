@@ -1,6 +1,7 @@
 """What travels to Spark's executors, run here: partitions cut, dealt, counted and put together."""
 
 from collections import defaultdict
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +16,11 @@ from sfumato.engines._partitions import PartitionsMissing, PartitionSum
 from sfumato.engines._rows import Fold, Pick
 from sfumato.engines._spark_worker import (
     NUMBERS,
-    Columns,
     add,
-    keying,
+    encode,
     received,
-    running,
-    snapping,
+    run_task,
+    with_keys,
 )
 from tests.engines.same import random_cuts
 from tests.laws.harness import BOX, CENTERS, blobs
@@ -79,20 +79,24 @@ def batches_of(rows, rng, labels=None):
     return [batch for a, b in cuts for batch in table.slice(a, b - a).to_batches()]
 
 
+def encoding(most, n_parts):
+    return partial(encode, encoder=BOX, most=most, n_parts=n_parts)
+
+
 def lattice_of(rng, n_parts):
     """The rows cut at random, on the lattice, dealt out to so many partitions."""
     cuts = random_cuts(rng, len(ROWS), int(rng.integers(1, 6)))
     ends = np.cumsum(cuts)
     pairs = zip(ends - cuts, ends, strict=True)
     partitions = [batches_of(ROWS[start:end], rng) for start, end in pairs]
-    return dealt(mapped(snapping(Columns(2), BOX, None, n_parts), partitions), 0, n_parts)
+    return dealt(mapped(encoding(None, n_parts), partitions), 0, n_parts)
 
 
 def total(task, sent, n_parts):
-    tally = PartitionSum(n_parts)
-    for partial in received(task, (batch for batches in sent for batch in batches)):
-        tally.take(partial)
-    return tally.total(task.kernel.empty())
+    tally = PartitionSum(n_parts, task.kernel.empty())
+    for part in received(task, (batch for batches in sent for batch in batches)):
+        tally.take(part)
+    return tally.total()
 
 
 @settings(max_examples=30)
@@ -104,7 +108,7 @@ def total(task, sent, n_parts):
 def test_any_cut_and_any_number_of_parts_give_the_same_sums(seed, n_parts, name):
     rng = np.random.default_rng(seed)
     task = Fold(BOX, KERNELS[name])
-    sent = mapped(running(task, 2), lattice_of(rng, n_parts))
+    sent = mapped(partial(run_task, task=task), lattice_of(rng, n_parts))
     expected = ArrayRows(ROWS).fold(BOX, KERNELS[name])
     np.testing.assert_array_equal(total(task, sent, n_parts), expected)
     added = mapped(add, dealt(sent, 1, 3))
@@ -122,11 +126,10 @@ def test_groups_in_one_partition(seed, most):
     order = rng.permutation(len(ROWS))
     labels = [LABELS[i] for i in order]
     batches = batches_of(ROWS[order], rng, labels)
-    source = Columns(2, owned=True)
     task = Fold(BOX, KERNELS["grid"])
-    lattice = mapped(snapping(source, BOX, most, 1), [batches])
+    lattice = mapped(encoding(most, 1), [batches])
     expected = ArrayRows(ROWS, groups=LABELS, max_rows_per_group=most).fold(BOX, task.kernel)
-    found = total(task, mapped(running(task, 2), lattice), 1)
+    found = total(task, mapped(partial(run_task, task=task), lattice), 1)
     np.testing.assert_array_equal(found, expected)
 
 
@@ -136,7 +139,7 @@ def test_groups_in_one_partition(seed, most):
 @example(seed=1, n_parts=4)
 def test_rows_of_blocks(seed, n_parts):
     task = Pick(BOX, 5, 1, 4, 77)
-    sent = mapped(running(task, 2), lattice_of(np.random.default_rng(seed), n_parts))
+    sent = mapped(partial(run_task, task=task), lattice_of(np.random.default_rng(seed), n_parts))
     picked = list(received(task, (batch for batches in sent for batch in batches)))
     assert sorted(p.part for p in picked) == list(range(n_parts))
     blocks = list(ArrayRows(ROWS).split(BOX, 5, 77))
@@ -151,7 +154,7 @@ def test_a_partition_goes_to_one_place_whatever_the_order_of_its_rows():
     rows = np.tile(ROWS, (400, 1))
     for order in (slice(None), slice(None, None, -1)):
         batches = batches_of(rows[order], np.random.default_rng(1))
-        (sent,) = mapped(snapping(Columns(2), BOX, None, 4), [batches])
+        (sent,) = mapped(encoding(None, 4), [batches])
         assert len(sent) > 1
         assert {batch.column(0)[0].as_py() for batch in sent} == {0}
 
@@ -159,7 +162,7 @@ def test_a_partition_goes_to_one_place_whatever_the_order_of_its_rows():
 def sent_of_two():
     task = Fold(BOX, WIDE)
     assert WIDE.empty().size > 3 * NUMBERS
-    return task, mapped(running(task, 2), lattice_of(np.random.default_rng(3), 2))
+    return task, mapped(partial(run_task, task=task), lattice_of(np.random.default_rng(3), 2))
 
 
 def test_a_lost_piece_of_a_sum_leaves_its_partition_out():
@@ -187,6 +190,6 @@ def test_what_comes_twice_is_counted_once_or_refused():
 def test_labels_become_keys_before_rows_are_gathered():
     labels = pa.array(["7", "7.0", None, "NA", "", " x "])
     batch = pa.RecordBatch.from_arrays([pa.array(np.arange(6.0)), labels], ["c0", "c1"])
-    (keyed,) = keying(1)(iter([batch]))
+    (keyed,) = with_keys(iter([batch]), 1)
     assert keyed.column(1).to_pylist() == ["7", "7", "", "", "", "x"]
     assert keyed.column(0).equals(batch.column(0))

@@ -6,16 +6,10 @@ import numpy as np
 
 from sfumato._core.queries.counts import Counts, Cubes, Grid, Nearest, NearestInProjection, Totals
 from sfumato._core.queries.projection import Projection
-from sfumato._core.testing import (
-    NoNoise,
-    RecordingCurator,
-    ReplayedNoise,
-    Transcript,
-    flip_chance,
-    loss,
-)
+from sfumato._core.testing import RecordingCurator, ReplayedNoise, Transcript, flip_chance, loss
 from sfumato._lattice.box import REACH, Box
 from sfumato.methods import METHODS, NEEDS_DELTA, Task
+from tests.no_noise import NoNoise
 
 __all__ = ["RecordingCurator", "Transcript", "flip_chance", "loss"]
 

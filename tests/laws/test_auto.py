@@ -6,11 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato._core.testing import NoNoise, ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato.methods import Auto, Task
 from tests.laws.harness import RecordingCurator
 from tests.laws.test_replay import check_transcripts
+from tests.no_noise import NoNoise
 
 PURE = (Fraction(1), Fraction(0))
 GAUSSIAN = (Fraction(1), Fraction(1, 10**6))

@@ -8,11 +8,12 @@ import pytest
 
 from sfumato._core.curator import Curator
 from sfumato._core.sampling.source import SecureNoise
-from sfumato._core.testing import NoNoise, ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato.methods import Balcan, Task
 from tests.laws.harness import RecordingCurator
 from tests.laws.test_replay import check_transcripts
+from tests.no_noise import NoNoise
 
 PURE = (Fraction(1), Fraction(0))
 GAUSSIAN = (Fraction(1), Fraction(1, 10**6))

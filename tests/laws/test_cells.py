@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from sfumato._core.queries.cells import Grid, Nearest
 from sfumato._core.queries.counts import Counts
+from sfumato._core.testing import use_loops
 from sfumato._lattice.box import REACH
-from sfumato._lattice.kernels import dispatch as kernels
 
 BACKENDS = ["numpy", "numba"]
 
@@ -16,7 +16,7 @@ BACKENDS = ["numpy", "numba"]
 def counted(cells, rows, backend="numpy"):
     query = Counts(cells)
     state = query.empty()
-    with kernels.use(backend):
+    with use_loops(backend):
         query.add(np.array(rows, dtype=np.int16).reshape(-1, cells.n_features), state)
     return state
 

@@ -12,8 +12,7 @@ from sfumato._accounting.budget import Caps
 from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import SCORES, Cost, Swaps
 from sfumato._core.releases.choose import Selection
-from sfumato._core.sampling.choice import log_probabilities
-from sfumato._core.testing import ReplayedNoise
+from sfumato._core.testing import ReplayedNoise, log_probabilities
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels.costs import LIMB, candidate_costs
 from tests.laws.harness import BOX, blobs, curator_of, without_noise

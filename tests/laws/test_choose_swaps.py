@@ -14,9 +14,8 @@ from sfumato._core.queries.choose import Cost, Swaps
 from sfumato._core.queries.projection import Projection
 from sfumato._core.releases.choose import Selection
 from sfumato._core.sampling.choice import selection_slack
-from sfumato._core.testing import ReplayedNoise
+from sfumato._core.testing import ReplayedNoise, use_loops
 from sfumato._lattice.box import REACH
-from sfumato._lattice.kernels import dispatch as kernels
 from sfumato._lattice.kernels.costs import swap_costs
 from tests.laws.harness import BOX, blobs, curator_of, flip_chance, loss, without_noise
 
@@ -44,7 +43,7 @@ def slow_costs(centers, candidates, rows):
 def costs_of(centers, candidates, parts, backend="numpy"):
     swaps = Swaps(np.array(centers), np.array(candidates))
     state = swaps.empty()
-    with kernels.use(backend):
+    with use_loops(backend):
         for rows in parts:
             swaps.add(np.array(rows, dtype=np.int16).reshape(-1, swaps.n_features), state)
     return [-score for score in swaps.scores(state)]

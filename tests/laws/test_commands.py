@@ -14,7 +14,7 @@ from tests.laws.watching import Watcher, check_alike, check_losses
 GIVEN = ("--bounds", "a=0,1", "--bounds", "b=-3,3")
 PRIVATE = ("--bounds", "private", "--columns", "a,b")
 BOUNDS = pytest.mark.parametrize("bounds", [GIVEN, PRIVATE], ids=["given", "private"])
-FIT = ("fit", "-k", 3, "-o", "model.json", "--random-state", 1)
+FIT = ("fit", "-k", 3, "-o", "model.json", "--force", "--random-state", 1)
 
 
 def table(rows, labels=None):

@@ -8,11 +8,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps, Overspent
-from sfumato._core.queries.counts import MAX_NUMBERS, Counts, CountsBatch, Cubes, Grid, Nearest
+from sfumato._core.queries.counts import MAX_NUMBERS, Counts, Cubes, Grid, Nearest
+from sfumato._core.queries.counts_each import CountsBatch
 from sfumato._core.sampling.source import SecureNoise
-from sfumato._core.testing import ReplayedNoise
+from sfumato._core.testing import ReplayedNoise, use_loops
 from sfumato._lattice.box import REACH
-from sfumato._lattice.kernels import dispatch as kernels
 from sfumato.engines._memory import ArrayRows
 from tests.laws.harness import CENTERS, HALVES, SLANT, blobs, curator_of, loss, without_noise
 
@@ -41,7 +41,7 @@ def test_every_query_finds_what_it_finds_alone(backend, rows):
     alone = [query.empty() for query in queries]
     each = CountsBatch(tuple(queries))
     together = each.empty()
-    with kernels.use(backend):
+    with use_loops(backend):
         each.add(lattice, together)
         for query, state in zip(queries, alone, strict=True):
             query.add(lattice, state)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sfumato._accounting.budget import Caps
 from sfumato._core.queries.counts import Counts, Nearest, NearestInProjection, Totals
 from sfumato._core.queries.projection import Projection
+from sfumato._core.testing import use_loops
 from sfumato._lattice.box import REACH
-from sfumato._lattice.kernels import dispatch as kernels
 from tests.laws.harness import BOX, SLANT, blobs, curator_of, loss, without_noise
 from tests.laws.test_projection import VIEWS, seen
 
@@ -43,7 +43,7 @@ def slow_totals(cells, rows):
 
 def folded(query, parts, backend):
     state = query.empty()
-    with kernels.use(backend):
+    with use_loops(backend):
         for rows in parts:
             query.add(np.array(rows, dtype=np.int16).reshape(-1, 2), state)
     return state

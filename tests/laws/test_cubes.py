@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from sfumato._accounting.budget import Caps
 from sfumato._core.queries.counts import MAX_NUMBERS, Counts, Totals
 from sfumato._core.queries.cubes import WIDEST, Cubes
-from sfumato._core.testing import ReplayedNoise
+from sfumato._core.testing import ReplayedNoise, use_loops
 from sfumato._lattice.box import REACH
-from sfumato._lattice.kernels import dispatch as kernels
 from tests.laws.harness import BOX, HALVES, blobs, curator_of, loss, without_noise
 
 BACKENDS = ["numpy", "numba"]
@@ -36,7 +35,7 @@ def halves_of(cubes, row):
 def counted(cells, rows, backend="numpy"):
     query = Counts(cells)
     state = query.empty()
-    with kernels.use(backend):
+    with use_loops(backend):
         query.add(np.array(rows, dtype=np.int16).reshape(-1, cells.n_features), state)
     return state
 

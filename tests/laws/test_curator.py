@@ -15,7 +15,7 @@ from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Swaps
 from sfumato._core.queries.counts import MAX_NUMBERS, Counts, Grid, Nearest, RowsBeyond, Totals
 from sfumato._core.sampling.source import SecureNoise
-from sfumato._core.testing import NoNoise, ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH, Box
 from sfumato.engines._memory import ArrayRows
 from tests.laws.harness import (
@@ -28,6 +28,7 @@ from tests.laws.harness import (
     curator_of,
     without_noise,
 )
+from tests.no_noise import NoNoise
 
 F = Fraction
 ROWS = blobs(60)

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from sfumato._core.testing import use_loops
 from sfumato._lattice.box import REACH, Box
-from sfumato._lattice.kernels import dispatch as kernels
-from sfumato.engines._file_engine import GroupSampler
-from sfumato.engines._groups import few_of_each, hash_rows, hashes_of
+from sfumato.engines._files import GroupSampler
+from sfumato.engines._groups import KEY, few_of_each, hash_rows
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import PartedRows
 from sfumato.engines._rows import block_numbers
@@ -36,14 +36,14 @@ places = pytest.mark.parametrize("place", [0, 1, 2**14 - 1, 2**14, 2**15, N], id
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 9])
 def test_equal_rows_have_one_hash_wherever_they_lie(n, d, backend):
     row = np.arange(1, d + 1, dtype=np.int16) * -3001
-    with kernels.use(backend):
+    with use_loops(backend):
         assert set(hash_rows(np.tile(row, (n, 1)), 11)) == {hash_of(row.tolist(), 11)}
 
 
 @backends
 def test_the_hash_of_every_row_is_that_of_the_row_alone(backend):
     """Of 40,000 different rows."""
-    with kernels.use(backend):
+    with use_loops(backend):
         alone = [hash_rows(LATTICE[i : i + 1], 11)[0] for i in range(N)]
         np.testing.assert_array_equal(hash_rows(LATTICE, 11), alone)
 
@@ -51,7 +51,7 @@ def test_the_hash_of_every_row_is_that_of_the_row_alone(backend):
 @backends
 @pytest.mark.parametrize("key", [0, 1, 0x5F3A_70C1_9D24_E8B7, -1, 2**64 + 5])
 def test_hashes_around_the_ends_of_blocks_are_those_of_the_book(key, backend):
-    with kernels.use(backend):
+    with use_loops(backend):
         hashes = hash_rows(LATTICE, key)
     for end in (0, 2**14, 2**15, N):
         for i in range(max(end - 4, 0), min(end + 4, N)):
@@ -60,7 +60,7 @@ def test_hashes_around_the_ends_of_blocks_are_those_of_the_book(key, backend):
 
 @backends
 def test_any_order_any_slice_and_any_memory_give_the_same_hashes(backend):
-    with kernels.use(backend):
+    with use_loops(backend):
         hashes = hash_rows(LATTICE, 5)
         order = np.random.default_rng(1).permutation(N)
         np.testing.assert_array_equal(hash_rows(LATTICE[order], 5), hashes[order])
@@ -164,7 +164,7 @@ def kept(lattice, codes, most):
 
 def by_the_book(lattice, codes, most):
     """The rows of each group that have the least hashes, each hashed by itself."""
-    hashes = [int(hashes_of(row[np.newaxis])[0]) for row in lattice]
+    hashes = [int(hash_rows(row[np.newaxis], KEY)[0]) for row in lattice]
     groups = {}
     for i, code in enumerate(codes.tolist()):
         groups.setdefault(code, []).append((hashes[i], bytes(lattice[i])))

@@ -13,11 +13,12 @@ from sfumato._accounting.budget import Caps, Ledger, Overspent
 from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.histograms import BINNINGS, MOST_SLICES, EqualBins, Histogram, LogBins
 from sfumato._core.releases.histograms import HistogramCurator
-from sfumato._core.testing import NoNoise, ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._private_bounds.estimate import release_bounds
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._rows import Blocks
 from tests.laws.harness import blobs, loss
+from tests.no_noise import NoNoise
 
 F = Fraction
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps, Overspent
 from sfumato._ledger.books import flaws_in
-from sfumato._ledger.durable import DurableLedger
+from sfumato._ledger.ledger import Ledger
 from sfumato._ledger.modes import MODES
 from sfumato._ledger.store import LedgerError
 from tests.ledger.fits import SUMMARY, entry
@@ -30,7 +30,7 @@ class Model:
 
     def __init__(self, path, mode):
         self.path = path
-        self.ledgers = {"": DurableLedger.create(path, "people", epsilon=1, delta=1e-6, mode=mode)}
+        self.ledgers = {"": Ledger.create(path, "people", epsilon=1, delta=1e-6, mode=mode)}
         self.composition = self.ledgers[""].facts.composition
         self.left = {"": dict(self.composition.capacities())}
         self.fits = []
@@ -50,7 +50,7 @@ class Model:
         for unit, n in part.items():
             self.left[""][unit] -= n
             there[unit] = there.get(unit, 0) + n
-        self.ledgers.setdefault("ada", DurableLedger.open(self.path, person="ada"))
+        self.ledgers.setdefault("ada", Ledger.open(self.path, person="ada"))
 
     def reserve(self, person, caps, request):
         if person not in self.ledgers:
@@ -125,7 +125,7 @@ class Model:
     def reopen(self):
         for person, ledger in self.ledgers.items():
             ledger.store.close()
-            self.ledgers[person] = DurableLedger.open(self.path, person=person or None)
+            self.ledgers[person] = Ledger.open(self.path, person=person or None)
             self.check(self.ledgers[person])
         for fit in self.fits:
             if fit["text"] is not None:

@@ -7,8 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sfumato._core.local.lattice import LocalLattice
-from sfumato._core.local.ndlaplace import LatticeNDLaplace
+from sfumato._core.local.lattice import LatticeNDLaplace, LocalLattice
 from sfumato._lattice.box import Box
 from tests.laws.ball_chances import certain_bounds, chances, reports
 

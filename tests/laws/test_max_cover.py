@@ -15,9 +15,10 @@ from sfumato._accounting.budget import Caps, Share
 from sfumato._core.curator import Curator
 from sfumato._core.queries.max_cover import Grids
 from sfumato._core.releases.max_cover import MAX_PICKS, Cover, Covering, largest_rate
-from sfumato._core.testing import NoNoise, ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from tests.laws.covers import log_chance
+from tests.no_noise import NoNoise
 
 F = Fraction
 LINE = Grids(1, (3000, 9000), (12_000, 20_000))

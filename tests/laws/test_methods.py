@@ -10,7 +10,7 @@ from sfumato._accounting.receipt import Receipt
 from sfumato._core.sampling.source import SecureNoise
 from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
-from sfumato._synopsis.starts import sphere_packing
+from sfumato._synopsis.signed_kmeans import sphere_packing
 from sfumato.methods import METHODS, NEEDS_DELTA, DPLloyd, NeedsDelta, Sukpisit
 from tests.laws.harness import BOX, BUDGETS, PAYABLE, blobs, curator_of, run, without_noise
 

@@ -14,11 +14,12 @@ from sfumato._core.curator import Curator
 from sfumato._core.queries.moments import COARSEST, FINEST, MOMENTS, Products, Squares
 from sfumato._core.queries.projection import Projection
 from sfumato._core.sampling.additive import MAX_SCALE
-from sfumato._core.testing import NoNoise, ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
-from sfumato._lattice.kernels import moments as kernels_moments
+from sfumato._lattice.kernels import numpy_loops as kernels
 from tests.laws.harness import BOX, RecordingCurator, blobs, curator_of, loss, without_noise
 from tests.laws.test_curator import Diary
+from tests.no_noise import NoNoise
 
 F = Fraction
 CAPS = Caps(pure=F(2), gaussian=(F(1), F(1, 100)))
@@ -186,7 +187,7 @@ def test_the_bound_of_a_ball_does_not_know_the_columns():
 
 def test_nothing_wraps_for_two_billion_rows():
     one = (REACH >> FINEST) ** 2
-    assert one * kernels_moments._BLOCK_ROWS < 2**53
+    assert one * kernels._MOMENT_ROWS < 2**53
     assert one * 2**31 * 99 < 2**62
     state = Products(2).empty()
     Products(2).add(np.full((1, 2), -REACH, dtype=np.int16), state)
@@ -201,7 +202,7 @@ def test_blocks_do_not_show(moment, monkeypatch):
     rows = np.random.default_rng(0).integers(-REACH, REACH + 1, (300, 5)).astype(np.int16)
     expected = slow_line(moment(5), rows.tolist())
     assert line(moment(5), rows) == expected
-    monkeypatch.setattr("sfumato._lattice.kernels.moments._BLOCK_CELLS", 33)
+    monkeypatch.setattr("sfumato._lattice.kernels.numpy_loops._MOMENT_CELLS", 33)
     assert line(moment(5), rows) == expected
 
 

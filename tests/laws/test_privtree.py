@@ -90,7 +90,7 @@ def test_no_tree_loses_more_than_it_was_charged(rows, group, tenths, key):
     smaller = curator_of(rows, 2, key=key, groups=labels[: len(rows)], max_rows_per_group=most)
     for pair in ((larger, smaller), (smaller, larger)):
         for curator in pair:
-            curator.transcript, curator.replay = Transcript(), None
+            curator._data.transcript = Transcript()
         lost, charged = losses(*pair, Domain([0, 0], [9, 9]), F(tenths, 10))
         assert lost[0] <= charged[0]
         assert 0 < lost[1] <= charged[1]

@@ -11,10 +11,10 @@ from sfumato._accounting.budget import Caps
 from sfumato._core.curator import Curator
 from sfumato._core.releases import sample_aggregate as work
 from sfumato._core.releases.sample_aggregate import BlockPlan, block_centers
-from sfumato._core.testing import NoNoise
 from sfumato._lattice.box import REACH, Box
 from sfumato.engines._memory import ArrayRows
 from tests.laws.harness import BOX, blobs
+from tests.no_noise import NoNoise
 
 ROWS = blobs(500)
 KEY = 12345

@@ -12,10 +12,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato._core.testing import RecordingCurator, RecordingHistograms, ReplayedNoise, loss
+from sfumato._core.releases.histograms import HistogramCurator
+from sfumato._core.testing import Recording, RecordingCurator, ReplayedNoise, loss
 
 # Every module that opens a curator.
 OPENED_IN = ("sfumato._private_kmeans", "sfumato._private_bounds.estimate", "sfumato.cli._plan")
+
+
+class RecordingHistograms(Recording, HistogramCurator):
+    """A curator of rows without bounds that keeps a transcript."""
 
 
 @dataclass

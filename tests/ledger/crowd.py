@@ -11,13 +11,14 @@ import traceback
 
 from sfumato._accounting.budget import Overspent
 from sfumato._ledger.books import flaws_in
-from sfumato._ledger.durable import DurableLedger, open_store
+from sfumato._ledger.durable import open_store
+from sfumato._ledger.ledger import Ledger
 from tests.ledger.fits import CAPS, entry, made
 
 
 def charges(url, times, start):
     """One process: how many of its charges were granted."""
-    ledger, granted = DurableLedger.open(url), 0
+    ledger, granted = Ledger.open(url), 0
     os.read(start, 1)
     for _ in range(times):
         try:

@@ -4,7 +4,7 @@ import os
 from fractions import Fraction
 
 from sfumato._accounting.budget import Caps, Entry
-from sfumato._ledger.durable import DurableLedger
+from sfumato._ledger.ledger import Ledger
 
 COST = Fraction(1, 1000)
 CAPS = Caps(pure=COST)
@@ -14,7 +14,7 @@ SUMMARY = {"method": "small", "guarantee": "ε = 0.001"}
 
 def made(url, fits, dataset="people"):
     """A new ledger whose budget covers so many fits."""
-    return DurableLedger.create(url, dataset, epsilon=float(fits * COST))
+    return Ledger.create(url, dataset, epsilon=float(fits * COST))
 
 
 def entry(account, part=1):

@@ -14,6 +14,7 @@ from functools import partial
 
 from sfumato._ledger import sqlite
 from sfumato._ledger.durable import DurableLedger
+from sfumato._ledger.ledger import Ledger
 from sfumato._ledger.store import LedgerError, Store, Transaction
 from tests.ledger import fits
 from tests.ledger.checks import wrongs
@@ -113,7 +114,7 @@ def child(url, out, requests, point=None):
     try:
         if point:
             points_of(url)[point](url)
-        ledger = DurableLedger.open(url)
+        ledger = Ledger.open(url)
         for request in requests:
             try:
                 told("answered", request, fits.answer(ledger, request, told))

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 from sfumato._ledger import sqlite
-from sfumato._ledger.durable import DurableLedger
+from sfumato._ledger.ledger import Ledger
 from sfumato._ledger.store import LedgerError
 from tests.ledger import fits
 from tests.ledger.checks import wrongs
@@ -230,7 +230,7 @@ def _after_cut(path, told):
         if not heard:
             # It was not yet created: then it can be.
             return _created(path), 0
-        store = DurableLedger.open(path).store
+        store = Ledger.open(path).store
         store.close()
         return wrongs(str(path), heard[1:]), len(heard)
     except Exception as error:

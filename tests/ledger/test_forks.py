@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from sfumato._ledger.durable import DurableLedger
+from sfumato._ledger.ledger import Ledger
 from tests.ledger.checks import wrongs
 from tests.ledger.fits import COST
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 # `say` is called in a child; its lines come back as a list, in order.
 HEAD = """
 import json, os, sys, threading, time
-from sfumato._ledger.durable import DurableLedger
+from sfumato._ledger.ledger import Ledger
 from sfumato._ledger.store import LedgerError
 from tests.ledger.fits import CAPS, answer, entry, made
 
@@ -86,7 +86,7 @@ def busy():
         answer(other, f"thread {i}")
         time.sleep(0.001)
         i += 1
-other = DurableLedger.open(sys.argv[1])
+other = Ledger.open(sys.argv[1])
 thread = threading.Thread(target=busy)
 thread.start()
 said = []
@@ -95,6 +95,16 @@ for i in range(5):
 stop.set()
 thread.join()
 print(json.dumps(said))
+"""
+
+
+PARTS = """
+left, right = ledger.beside(["left", "right"])
+left.reserve("small", CAPS)
+def free():
+    right.reserve("small", CAPS)
+print(json.dumps(heard(*forked(free))))
+right.reserve("small", CAPS)
 """
 
 
@@ -121,14 +131,19 @@ def test_parent_and_child_both_charge(url):
 def test_what_a_child_charges_stays_when_its_parent_leaves(url):
     first, second = said(url, PARENT_LEAVES)
     assert wrongs(url, [("answered", "child 1", first), ("answered", "child 2", second)]) == []
-    assert DurableLedger.open(url).spent[0] == 3 * COST
+    assert Ledger.open(url).spent[0] == 3 * COST
 
 
 def test_an_account_belongs_to_the_process_that_reserved_it(url):
     for line in said(url, ACCOUNT):
         assert "granted to another process" in line
-    assert DurableLedger.open(url).spent[0] == COST
+    assert Ledger.open(url).spent[0] == COST
     assert wrongs(url, [("charged", "shared", "")]) == []
+
+
+def test_what_parts_reserved_together_is_used_by_one_process(url):
+    assert "opened by another process" in said(url, PARTS)
+    assert Ledger.open(url).spent[0] == COST
 
 
 def test_a_fork_waits_for_threads_that_write(url):

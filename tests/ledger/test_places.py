@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from sfumato._ledger.books import flaws_in
-from sfumato._ledger.durable import DurableLedger
+from sfumato._ledger.ledger import Ledger
 from tests.ledger.checks import wrongs
 from tests.ledger.fits import answer, made
 
@@ -19,7 +19,7 @@ CHILD = """
 import json, os, resource, signal, sys
 from sfumato._accounting.budget import Overspent
 from sfumato._ledger import durable, sqlite
-from sfumato._ledger.durable import DurableLedger
+from sfumato._ledger.ledger import Ledger
 from sfumato._ledger.store import LedgerError
 from tests.ledger.fits import answer
 
@@ -30,7 +30,7 @@ try:
         durable._version()  # while the package can be read
         os.setgid(number)
         os.setuid(number)
-    ledger = DurableLedger.open(path)
+    ledger = Ledger.open(path)
     if kind == "size":
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (number, resource.RLIM_INFINITY))
@@ -62,7 +62,7 @@ def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path, room):
     heard = [tuple(line) for line in said["heard"]]
     assert wrongs(str(path), heard) == []
     # Where there is room again, it goes on.
-    assert answer(DurableLedger.open(path), "another")
+    assert answer(Ledger.open(path), "another")
 
 
 def as_nobody():
@@ -95,7 +95,7 @@ def test_a_place_that_cannot_be_written(tmp_path, file_mode, folder_mode, named)
     said = child(path, "user", user)
     assert f"{named} cannot be written" in said["error"]
     assert said["heard"] == []
-    assert flaws_in(DurableLedger.open(path).store) == []
+    assert flaws_in(Ledger.open(path).store) == []
 
 
 def test_a_place_that_somebody_else_may_write(tmp_path):
@@ -110,4 +110,4 @@ def test_a_place_that_somebody_else_may_write(tmp_path):
     said = child(path, "user", user)
     # Three fits are covered; the fourth is refused, for its budget and not for its place.
     assert "does not cover" in said["error"]
-    assert len(DurableLedger.open(path).store.events(kind="release")) == 3
+    assert len(Ledger.open(path).store.events(kind="release")) == 3

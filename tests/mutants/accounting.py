@@ -54,23 +54,20 @@ MUTANTS = {
     ),
     "accounts are copied": Mutant(
         "_accounting/budget.py",
-        "    def __reduce__(self) -> NoReturn:\n        raise TypeError(\n"
-        '            "an Account cannot',
-        "    def reduce(self) -> NoReturn:\n        raise TypeError(\n"
-        '            "an Account cannot',
+        "class Account(Uncopied):",
+        "class Account:",
         f"{LEDGER}::test_nothing_that_holds_budget_is_copied",
     ),
     "ledgers are copied": Mutant(
         "_accounting/budget.py",
-        "    def __reduce__(self) -> NoReturn:\n        raise TypeError(\n"
-        '            "a Ledger cannot',
-        '    def reduce(self) -> NoReturn:\n        raise TypeError(\n            "a Ledger cannot',
+        "class Ledger(Uncopied):",
+        "class Ledger:",
         f"{LEDGER}::test_nothing_that_holds_budget_is_copied",
     ),
     "methods of an account are assigned": Mutant(
         "_accounting/budget.py",
-        '    __slots__ = ("_caps", "_entries", "_ledger", "_purpose")\n',
-        "",
+        "@dataclass(frozen=True, eq=False, init=False, repr=False)",
+        "@dataclass(eq=False, init=False, repr=False)",
         f"{LEDGER}::test_nothing_of_a_ledger_an_account_or_a_curator_is_assigned",
     ),
     "budget is counted in floats": Mutant(
@@ -164,13 +161,13 @@ MUTANTS = {
         f"{RECEIPT}::test_what_finite_precision_adds_is_rounded_up",
     ),
     "slack of local reports is stated as δ": Mutant(
-        "local/_receipt.py",
+        "local/_transformer.py",
         "return finite_precision_delta(self.between_any_two, self.slack)",
         "return self.slack",
         f"{RECEIPT}::test_local_reports_say_what_finite_precision_adds",
     ),
     "metric reports count ε for one unit of distance": Mutant(
-        "local/_receipt.py",
+        "local/_transformer.py",
         "return finite_precision_delta(self.between_any_two, self.slack)",
         "return finite_precision_delta(self.epsilon, self.slack)",
         f"{RECEIPT}::test_metric_reports_say_what_finite_precision_adds_by_distance",
@@ -183,24 +180,31 @@ MUTANTS = {
     ),
     "auto forgets the group in its steps": Mutant(
         "methods/_auto/budget.py",
-        "math.sqrt(self.amount)) / self.rows",
-        "math.sqrt(self.amount))",
+        "self.fit.per_row(float(self.amount) if self.pure else math.sqrt(self.amount))",
+        "(float(self.amount) if self.pure else math.sqrt(self.amount))",
         f"{AUTO}::test_gaussian_noise_is_as_many_times_larger_as_a_group_has_rows",
     ),
     "auto divides a Gaussian step by the root of the group": Mutant(
         "methods/_auto/budget.py",
-        "math.sqrt(self.amount)) / self.rows",
-        "math.sqrt(self.amount)) / math.sqrt(self.rows)",
+        "self.fit.per_row(float(self.amount) if self.pure else math.sqrt(self.amount))",
+        "(float(self.amount) if self.pure else math.sqrt(self.amount))"
+        " / math.sqrt(self.fit.task.max_rows_per_group)",
         f"{AUTO}::test_gaussian_noise_is_as_many_times_larger_as_a_group_has_rows",
     ),
     "auto forgets the group in its radii": Mutant(
-        "methods/_auto/budget.py",
-        "return epsilon / self.steps.rows",
-        "return epsilon",
+        "methods/_auto/branches.py",
+        "fit.per_row(split.radius)",
+        "split.radius",
+        f"{LAWS}::test_groups_of_m_rows_with_m_times_the_budget_are_treated_like_rows",
+    ),
+    "auto forgets the group in the radius around the mean": Mutant(
+        "methods/_auto/branches.py",
+        "split.steps.fit.per_row(split.radii)",
+        "split.radii",
         f"{LAWS}::test_groups_of_m_rows_with_m_times_the_budget_are_treated_like_rows",
     ),
     "auto forgets the group where ε is tiny": Mutant(
-        "methods/_auto/fallback.py",
+        "methods/_auto/budget.py",
         "return task.epsilon / task.max_rows_per_group",
         "return task.epsilon",
         f"{AUTO}::test_what_is_tiny_is_so_for_each_row_of_a_group",

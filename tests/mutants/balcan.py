@@ -87,19 +87,19 @@ MUTANTS = {
         f"{LAWS}::test_every_branch_spends_all_of_its_caps_and_returns_k_centres",
     ),
     "a partition of its own number of rows": Mutant(
-        f"{METHOD}/partition.py",
+        f"{METHOD}/run.py",
         "return len(self.corners) > 0 and",
         "return self.side > 0 and",
         f"{UNIT}::test_no_rows_leave_the_first_cube_alone",
     ),
     "the first cube may miss the ball": Mutant(
-        f"{METHOD}/partition.py",
+        f"{METHOD}/run.py",
         "side = -(-4 * REACH // unit) * unit",
         "side = -(-2 * REACH // unit) * unit",
         f"{UNIT}::test_the_first_cube_holds_the_ball",
     ),
     "candidates outside the ball": Mutant(
-        f"{METHOD}/partition.py",
+        f"{METHOD}/run.py",
         "np.minimum(1.0, REACH / np.maximum(lengths, 1.0))",
         "np.minimum(1.0, 2 * REACH / np.maximum(lengths, 1.0))",
         f"{UNIT}::test_candidates_outside_the_ball_come_to_its_surface",

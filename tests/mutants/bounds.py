@@ -110,9 +110,9 @@ MUTANTS = {
         f"{UNIT}::test_the_receipt_shows_both_parts_and_their_exact_sum",
     ),
     "bounds as narrow as they come": Mutant(
-        "_private_bounds/trim.py",
+        "_private_bounds/ranges.py",
         "    if upper / 2 - lower / 2 >= least:\n",
         "    if upper > lower:\n",
-        "tests/unit/private_bounds/test_trim.py::test_bounds_are_as_far_apart_as_a_box_needs",
+        "tests/unit/private_bounds/test_ranges_equal_bins.py::test_bounds_are_as_far_apart_as_a_box_needs",
     ),
 }

@@ -25,8 +25,8 @@ MUTANTS = {
     ),
     "Dask does not see futures inside of calls": Mutant(
         "engines/_dask_worker.py",
-        "return futures | (named - set(graph))",
-        "return futures",
+        "keys = futures | (named - set(graph))",
+        "keys = futures",
         f"{DASK}::test_a_future_in_a_call_is_seen_as_well",
     ),
     "Dask asks for the recipe of the last step only": Mutant(
@@ -54,9 +54,9 @@ MUTANTS = {
         f"{DASK}::test_many_small_partitions_are_done_together",
     ),
     "Dask keeps rows that are to be left out": Mutant(
-        "engines/_dask_worker.py",
-        "return whole if kept.all() else whole[kept]",
-        "return whole",
+        "engines/_rows.py",
+        "yield rows if kept.all() else rows[kept]",
+        "yield rows",
         f"{DASK}::test_rows_with_missing_cells_are_left_out_where_that_is_asked_for",
     ),
     "Dask tells what a worker said about a row": Mutant(

@@ -147,7 +147,7 @@ _HASHING = {
         "engines/_groups.py",
         "    return hashes\n",
         "    from sfumato._lattice.kernels import dispatch\n\n"
-        '    if dispatch._backend == "numba":\n        _mix(hashes[_BLOCK_ROWS:])\n'
+        '    if dispatch.backend == "numba":\n        _mix(hashes[_BLOCK_ROWS:])\n'
         "    return hashes\n",
         f"{HASHING}::test_the_hash_of_every_row_is_that_of_the_row_alone",
     ),
@@ -166,20 +166,21 @@ _HASHING = {
     ),
     "groups keep rows by the length of the table": Mutant(
         "engines/_groups.py",
-        "return hash_rows(lattice, _KEY)",
-        "return hash_rows(lattice, _KEY + (len(lattice) >> 14))",
+        "hash_rows(lattice, KEY)[rows]",
+        "hash_rows(lattice, KEY + (len(lattice) >> 14))[rows]",
         f"{HASHING}::test_groups_keep_the_rows_with_the_least_hashes_of_their_own",
     ),
     "groups keep rows of the first block first": Mutant(
         "engines/_groups.py",
-        "    hashes = hashes_of(lattice)[rows]\n",
-        "    hashes = hashes_of(lattice)[rows] >> 1 | (rows >= 2**14).astype(np.uint64) << 63\n",
+        "    hashes = hash_rows(lattice, KEY)[rows]\n",
+        "    hashes = hash_rows(lattice, KEY)[rows] >> 1\n"
+        "    hashes |= (rows >= 2**14).astype(np.uint64) << 63\n",
         f"{HASHING}::test_groups_keep_the_rows_with_the_least_hashes_of_their_own",
     ),
     "groups in pieces keep rows of the first piece first": Mutant(
-        "engines/_file_engine.py",
-        "hashes_of(lattice[kept]), rows.astype(np.int64))",
-        "hashes_of(lattice[kept]) >> np.uint64(part), rows.astype(np.int64))",
+        "engines/_files.py",
+        "hash_rows(lattice[kept], KEY), rows.astype(np.int64))",
+        "hash_rows(lattice[kept], KEY) >> np.uint64(part), rows.astype(np.int64))",
         f"{HASHING}::test_groups_that_lie_in_many_pieces_keep_the_same_rows",
     ),
 }

@@ -7,13 +7,13 @@ FILES = "tests/laws/test_engines_files.py"
 EVERY = f"{PARTS}::test_any_order_any_cut_and_any_repetition_count_each_row_once"
 CUT = f"{FILES}::test_any_cut_gives_the_same_integers"
 GROUPS = f"{FILES}::test_groups_keep_the_rows_that_they_keep_in_memory"
-UNIT = "tests/unit/engines/test_file_engine.py"
+UNIT = "tests/unit/engines/test_files_pieces.py"
 
 MUTANTS = {
     "a second copy of a partition is counted": Mutant(
         "engines/_partitions.py",
         "        if known == fresh:\n            return False\n",
-        "        if known == fresh:\n            return True\n",
+        "        if known == fresh:\n            known = set()\n",
         EVERY,
     ),
     "a missing partition is tolerated": Mutant(
@@ -54,14 +54,15 @@ MUTANTS = {
     ),
     "a tally writes into the first state": Mutant(
         "engines/_partitions.py",
-        "self._state = partial.state.copy()",
-        "self._state = partial.state",
+        "        self._state += partial.state\n",
+        "        if self._seen:\n            self._state += partial.state\n"
+        "        else:\n            self._state = partial.state\n",
         f"{PARTS}::test_a_tally_leaves_the_states_it_was_given_alone",
     ),
     "states of another shape are broadcast": Mutant(
         "engines/_partitions.py",
-        "elif self._state.shape != partial.state.shape:",
-        "elif self._state.ndim != partial.state.ndim:",
+        "if self._state.shape != partial.state.shape:",
+        "if self._state.ndim != partial.state.ndim:",
         f"{PARTS}::test_a_tally_refuses_what_it_cannot_tell_apart",
     ),
     "rows that are dropped are counted in tasks": Mutant(
@@ -90,8 +91,8 @@ MUTANTS = {
     ),
     "rows that change between passes are taken": Mutant(
         "engines/_partitions.py",
-        "        if not np.array_equal(counts, sizes):\n",
-        "        if counts.sum() > sizes.sum():\n",
+        "        if not np.array_equal(counts.total(), sizes):\n",
+        "        if counts.total().sum() > sizes.sum():\n",
         f"{PARTS}::test_rows_that_change_between_two_passes_are_noticed",
     ),
     "pieces of a text file overlap": Mutant(
@@ -131,25 +132,25 @@ MUTANTS = {
         CUT,
     ),
     "each piece keeps its own few rows of a group": Mutant(
-        "engines/_file_engine.py",
+        "engines/_files.py",
         "        rows = np.concatenate((rows, self._rows[seen].ravel()))\n",
         "        rows = np.concatenate((rows, np.full(seen.size * self._most, _NO_ROW)))\n",
         GROUPS,
     ),
     "groups keep a row more": Mutant(
-        "engines/_file_engine.py",
+        "engines/_files.py",
         "GroupSampler([len(codes) for codes in self._groups], self.max_rows_per_group)",
         "GroupSampler([len(codes) for codes in self._groups], self.max_rows_per_group + 1)",
         GROUPS,
     ),
     "groups are numbered anew in each piece": Mutant(
-        "engines/_file_engine.py",
+        "engines/_files.py",
         "codes = numbered(piece.labels(), known)",
         "codes = numbered(piece.labels())",
         GROUPS,
     ),
     "rows that are dropped take the place of others of their group": Mutant(
-        "engines/_file_engine.py",
+        "engines/_files.py",
         "            own = codes[start:stop][kept].astype(np.int64)\n",
         "            kept = np.ones_like(kept)\n"
         "            own = codes[start:stop][kept].astype(np.int64)\n",

@@ -21,9 +21,9 @@ MUTANTS = {
         "tests/unit/lattice/kernels/test_kernels.py::test_wide_rows",
     ),
     "counts together are noised by the share of the last": Mutant(
-        "_core/releases/counts.py",
-        "replace(measure_counts(data, c, s), lines=lines)",
-        "replace(measure_counts(data, c, shares[-1]), lines=lines)",
+        "_core/releases/counts_each.py",
+        "replace(measure_counts(data, c, s), where",
+        "replace(measure_counts(data, c, shares[-1]), where",
         f"{EACH}::test_no_answer_loses_more_than_its_own_share_and_each_can_lose_it_all",
     ),
     "counts together forget the group": Mutant(
@@ -33,13 +33,13 @@ MUTANTS = {
         f"{EACH}::test_no_answer_loses_more_than_its_own_share_and_each_can_lose_it_all",
     ),
     "counts together release the numbers of others": Mutant(
-        "_core/releases/counts.py",
-        "replace(measure_counts(data, c, s), lines=lines)",
+        "_core/releases/counts_each.py",
+        "replace(measure_counts(data, c, s), where=(lines, slice(0, 1)))",
         "measure_counts(data, c, s)",
         f"{EACH}::test_the_rows_are_read_once",
     ),
     "partitions together stop at the first that ends": Mutant(
-        "methods/_balcan/partition.py",
+        "methods/_balcan/run.py",
         "while active := [cutting for cutting in active if cutting.goes_on]:",
         "while all(cutting.goes_on for cutting in active):",
         "tests/unit/methods/balcan/test_balcan.py::test_partitions_are_counted_together_and_end_where_each_ends_alon"
@@ -185,8 +185,8 @@ MUTANTS = {
     ),
     "empty children are not released": Mutant(
         "_core/releases/counts.py",
-        "    return _flat(release_all(data, query, measure_counts(data, cells, share))[0])\n",
-        "    answer = _flat(release_all(data, query, measure_counts(data, cells, share))[0])\n"
+        "    return flat(release_all(data, query, measure_counts(data, cells, share))[0])\n",
+        "    answer = flat(release_all(data, query, measure_counts(data, cells, share))[0])\n"
         "    return Answer(answer.values[answer.values > 0], answer.noise_std)\n",
         f"{CUBES}::test_every_child_is_released_empty_ones_too",
     ),
@@ -197,7 +197,7 @@ MUTANTS = {
         f"{CUBES}::test_every_child_is_released_empty_ones_too",
     ),
     "rows below all cubes are taken for rows of another branch": Mutant(
-        "_lattice/kernels/tree.py",
+        "_lattice/kernels/numpy_loops.py",
         "SPAN = 2**22\n",
         "SPAN = 2\n",
         f"{CUBES}::test_rows_below_all_cubes_are_in_none",
@@ -227,7 +227,7 @@ MUTANTS = {
         f"{THROUGH}::test_totals_are_the_definition_for_both_loops_and_any_cut",
     ),
     "labels of one block meet rows of another": Mutant(
-        "_lattice/kernels/dispatch.py",
+        "_lattice/kernels/cubes.py",
         "loops.add_totals(block, labels[start : start + len(block)], state)",
         "loops.add_totals(block, labels[: len(block)], state)",
         f"{THROUGH}::test_many_rows_are_the_sum_of_few",

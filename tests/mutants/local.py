@@ -12,7 +12,7 @@ DRAWN = "reports = rows + noise.ball(self.scale, *rows.shape)"
 
 MUTANTS = {
     "a quarter of the circle": Mutant(
-        "_core/local/ndlaplace.py",
+        "_core/local/lattice.py",
         DRAWN,
         "reports = rows + np.abs(noise.ball(self.scale, *rows.shape))",
         f"{STATS}::test_directions_are_uniform_on_the_whole_circle",
@@ -24,19 +24,19 @@ MUTANTS = {
         f"{STATS}::test_radii_are_gamma",
     ),
     "every coordinate for itself": Mutant(
-        "_core/local/ndlaplace.py",
+        "_core/local/lattice.py",
         DRAWN,
         "reports = rows + noise.laplace(self.scale, rows.size).reshape(rows.shape)",
         f"{STATS}::test_radii_are_gamma",
     ),
     "resampling with all of epsilon": Mutant(
-        "_core/local/ndlaplace.py",
+        "_core/local/lattice.py",
         "ROUNDING * (2 if self.resample else 1) / (self.epsilon * self.lattice.step)",
         "ROUNDING / (self.epsilon * self.lattice.step)",
         f"{LAWS}::test_resampled_reports_keep_the_promise_with_half_of_epsilon",
     ),
     "a scale that forgets the step": Mutant(
-        "_core/local/ndlaplace.py",
+        "_core/local/lattice.py",
         "ROUNDING * (2 if self.resample else 1) / (self.epsilon * self.lattice.step)",
         "ROUNDING * (2 if self.resample else 1) / self.epsilon",
         f"{LAWS}::test_clamped_reports_keep_the_promise",
@@ -54,25 +54,25 @@ MUTANTS = {
         f"{LAWS}::test_snapped_rows_are_as_far_apart_as_the_rows_and_a_step_per_column",
     ),
     "rows of a block share their noise": Mutant(
-        "_core/local/ndlaplace.py",
+        "_core/local/lattice.py",
         DRAWN,
         "reports = rows + noise.ball(self.scale, 1, rows.shape[1])",
         f"{STATS}::test_rows_have_noise_of_their_own",
     ),
     "reports outside are clamped after one draw": Mutant(
-        "_core/local/ndlaplace.py",
+        "_core/local/lattice.py",
         "while len(left) and tries < self._tries:",
         "while len(left) and tries < 1:",
         f"{STATS}::test_truncated_reports_follow_their_enumerated_law",
     ),
     "the last draw inside counts, not the first": Mutant(
-        "_core/local/ndlaplace.py",
+        "_core/local/lattice.py",
         "            reports[left] = proposals[np.arange(len(left)), first]\n",
         "            reports[left] = proposals[np.arange(len(left)), -1]\n",
         f"{STATS}::test_truncated_reports_follow_their_enumerated_law",
     ),
     "resampling without an end": Mutant(
-        "_core/local/ndlaplace.py",
+        "_core/local/lattice.py",
         "/ math.log1p(-self.accepted))",
         "/ math.log1p(-self.accepted / 64))",
         f"{RANDOMIZER}::test_resampling_ends",
@@ -115,8 +115,8 @@ MUTANTS = {
     ),
     "a table is read as a whole": Mutant(
         "cli/_rewrite.py",
-        'in _blocks(layout, to_parquet=name.lower().endswith(".parquet")):',
-        'in list(_blocks(layout, to_parquet=name.lower().endswith(".parquet"))):',
+        'in _blocks(layout, to_parquet=name.endswith(".parquet")):',
+        'in list(_blocks(layout, to_parquet=name.endswith(".parquet"))):',
         f"{CLI}::test_holds_one_block_at_a_time",
     ),
 }

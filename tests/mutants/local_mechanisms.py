@@ -51,14 +51,14 @@ MUTANTS = {
     ),
     "every sampled column with the whole epsilon": Mutant(
         "_core/local/ldp.py",
-        "column = Window.piecewise(epsilon / sampled)",
-        "column = Window.piecewise(epsilon)",
+        "make(epsilon / sampled)",
+        "make(epsilon)",
         f"{PIECES}::test_the_columns_of_a_row_use_up_its_epsilon",
     ),
     "square waves with the whole epsilon on every column": Mutant(
-        "_core/local/ldp.py",
-        "column = Window.square_wave(epsilon / columns)",
-        "column = Window.square_wave(epsilon)",
+        "local/_mechanisms.py",
+        '"Square Wave", Window.square_wave, epsilon',
+        '"Square Wave", lambda _: Window.square_wave(epsilon), epsilon',
         f"{PIECES}::test_the_columns_of_a_row_use_up_its_epsilon",
     ),
     "sampled columns are not stretched": Mutant(

@@ -27,7 +27,7 @@ MUTANTS = {
         "engines/formats/_records.py",
         "self._note(offset, ends[outside])",
         "self._note(offset, ends)",
-        "tests/unit/engines/test_file_engine.py::test_spans_begin_where_records_do_and_hold_every_byt"
+        "tests/unit/engines/test_files_pieces.py::test_spans_begin_where_records_do_and_hold_every_byt"
         "e",
     ),
     "quotes inside of fields are let through": Mutant(
@@ -55,37 +55,37 @@ MUTANTS = {
         ROW,
     ),
     "labels are compared as text": Mutant(
-        "engines/_labels.py",
+        "engines/_groups.py",
         "    return str(int(value)) if value.is_integer() else repr(value)\n",
         "    return repr(value)\n",
         TYPES,
     ),
     "text that is a number is no number": Mutant(
-        "engines/_labels.py",
+        "engines/_groups.py",
         "        if _NUMBER.fullmatch(text):\n",
         "        if _WHOLE.fullmatch(text):\n",
         GROUP,
     ),
     "every spelling of missing is a person": Mutant(
-        "engines/_labels.py",
+        "engines/_groups.py",
         "    if text.lower() in MISSING:\n",
         "    if not text:\n",
         GROUP,
     ),
     "NaN and null are two groups": Mutant(
-        "engines/_labels.py",
+        "engines/_groups.py",
         "    if not isfinite(value) or abs(value) > _EXACT:\n        return NO_LABEL\n",
         "    if not isfinite(value) or abs(value) > _EXACT:\n        return repr(value)\n",
         TYPES,
     ),
     "times are compared in their own unit": Mutant(
-        "engines/_labels.py",
+        "engines/_groups.py",
         '    if "." in instant:\n        instant = instant.rstrip("0").rstrip(".")\n',
         "",
         f"{LAWS}::test_times_of_different_units_are_one_label",
     ),
     "large ids are rounded": Mutant(
-        "engines/_labels.py",
+        "engines/_groups.py",
         "        if kind is int:\n            return str(label)\n",
         "        if kind is int:\n            return str(int(float(label)))\n",
         "tests/unit/engines/test_groups.py::test_labels_of_every_kind",
@@ -110,8 +110,8 @@ MUTANTS = {
     ),
     "Dask compares keys of its own partition only": Mutant(
         "engines/_dask.py",
-        "labels = table.keys()",
-        "labels = features[table.owner].compute()",
+        'labels = owner.map_partitions(worker.keys_in, meta=(owner.name, "object")).compute()',
+        "labels = owner.compute()",
         f"{DASK}::test_partitions_of_unlike_types_hold_one_person",
     ),
     "Spark gathers rows by labels as they are": Mutant(
@@ -127,8 +127,8 @@ MUTANTS = {
         "tests/e2e/test_cli_fit.py::test_missing_cells_follow_the_nan_policy",
     ),
     "a check counts no rows with missing cells": Mutant(
-        "cli/_file_report.py",
-        "incomplete += int((~np.isfinite(block.values) & ~block.text).any(axis=1).sum())",
+        "cli/_inspect.py",
+        "incomplete += int(missing.any(axis=1).sum())",
         "incomplete += 0",
         "tests/e2e/test_cli.py::test_check_counts_exactly_and_names_no_value",
     ),

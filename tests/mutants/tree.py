@@ -97,7 +97,7 @@ MUTANTS = {
         f"{UNIT}::test_leaves_are_the_domain_cut_into_pieces",
     ),
     "rows on a cut turn right": Mutant(
-        "_lattice/kernels/tree.py",
+        "_lattice/kernels/numpy_loops.py",
         "place = 2 * place + (rows[who, axis] > cut)",
         "place = 2 * place + (rows[who, axis] >= cut)",
         f"{UNIT}::test_without_noise_it_is_the_definition",

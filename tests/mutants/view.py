@@ -125,7 +125,7 @@ MUTANTS = {
         f"{MOMENTS}::test_the_charge_is_used_up_by_the_worst_neighbour",
     ),
     "coarse steps rounded down": Mutant(
-        "_lattice/kernels/moments.py",
+        "_lattice/kernels/numpy_loops.py",
         "(block + ((block >> 15) & ((1 << shift) - 1))) >> shift",
         "block >> shift",
         MOVED,

@@ -8,7 +8,7 @@ import pytest
 from scipy import special, stats
 
 from sfumato import NDLaplace, mean_displacement
-from sfumato._core.local.ndlaplace import LatticeNDLaplace
+from sfumato._core.local.lattice import LatticeNDLaplace
 from sfumato._core.local.randomizer import Randomizer
 from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import Box

@@ -14,7 +14,8 @@ from sfumato._core.local.one_column import Mixture, TwoPoint, Window
 from sfumato._core.sampling.source import SecureNoise
 from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
-from tests.unit.local_chances import duchi_chances, row_chances, staircase_level
+from sfumato.local import Harmony, HybridMechanism, Piecewise, SquareWave
+from tests.unit.local_chances import duchi_chances, made, row_chances, staircase_level
 
 ALPHA = 1e-9
 DRAWS = 100_000
@@ -164,12 +165,12 @@ def test_guarantee_of_laplace():
 MECHANISMS = {
     "laplace": LatticeLaplace(Fraction(3), 3),
     "staircase": LatticeStaircase.of(Fraction(3), 3),
-    "piecewise": LatticeColumns.piecewise(Fraction(6), 3),
-    "all columns piecewise": LatticeColumns.piecewise(Fraction(3), 3, 3),
-    "hybrid": LatticeColumns.hybrid(Fraction(3), 3),
-    "harmony": LatticeColumns.harmony(Fraction(3), 3),
+    "piecewise": made(Piecewise(Fraction(6)), 3),
+    "all columns piecewise": made(Piecewise(Fraction(3), sampled=3), 3),
+    "hybrid": made(HybridMechanism(Fraction(3)), 3),
+    "harmony": made(Harmony(Fraction(3)), 3),
     "duchi": LatticeDuchi.of(Fraction(3), 3),
-    "square wave": LatticeColumns.square_wave(Fraction(3), 3),
+    "square wave": made(SquareWave(Fraction(3)), 3),
 }
 
 

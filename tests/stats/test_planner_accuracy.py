@@ -14,11 +14,12 @@ from scipy.optimize import linear_sum_assignment
 from sfumato import nonprivate
 from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Cost
-from sfumato._core.testing import NoNoise, ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
-from sfumato.methods import METHODS, NEEDS_DELTA, PlannedTask
-from sfumato.methods._dplloyd import choose_noise, currency, lloyd_step, one_currency, weights
+from sfumato.methods import METHODS, NEEDS_DELTA, DPLloyd, PlannedTask
+from sfumato.methods._dplloyd import choose_noise, currency, lloyd_step, weights
 from sfumato.methods.formulas import hybrid_threshold
+from tests.no_noise import NoNoise
 
 N, SD = 10_000, 0.04
 SIZES = (2, 4, 6, 8, 10)
@@ -64,7 +65,7 @@ def one_step(parts, noise="auto"):
         curator, law = opened(rows), choose_noise(noise, len(parts), task)
         errors = []
         for _ in range(800 // task.k):
-            account = curator.reserve("test", one_currency(law, task))
+            account = curator.reserve("test", DPLloyd(noise=law).caps(task))
             share = account.rest(currency(law)).split(*parts)[-1]
             points, _ = lloyd_step(curator, truth * REACH, share, law)
             errors.append(distance(points / REACH, truth))
@@ -95,7 +96,7 @@ def synopsis_step(rows, truth, task):
     nearest = np.argmin([np.square(middles - center).sum(axis=1) for center in truth], axis=0)
     errors = []
     for _ in range(100 // k):
-        account = curator.reserve("test", one_currency("laplace", task))
+        account = curator.reserve("test", DPLloyd(noise="laplace").caps(task))
         weights = curator.counts(grid, share=account.rest("pure")).values
         pulls = [np.bincount(nearest, weights * column, k) for column in middles.T]
         means = np.transpose(pulls / np.bincount(nearest, weights, k))

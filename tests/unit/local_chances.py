@@ -10,6 +10,11 @@ from sfumato._core.local.ldp import leading
 from sfumato._core.local.one_column import Mixture, TwoPoint
 
 
+def made(mechanism, columns):
+    """What a mechanism of `sfumato.local` does to rows of so many columns."""
+    return mechanism._mechanism(Fraction(mechanism.epsilon), columns)
+
+
 def values(reach, columns):
     """All lattice rows of a small domain."""
     return list(product(range(-reach, reach + 1), repeat=columns))

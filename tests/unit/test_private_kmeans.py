@@ -20,9 +20,10 @@ import sfumato
 from sfumato import Curator, Overspent, PrivateKMeans
 from sfumato._accounting.budget import Caps
 from sfumato._core.queries.counts import Grid
-from sfumato._core.testing import NoNoise, ReplayedNoise
-from sfumato._serialization import to_dict
+from sfumato._core.testing import ReplayedNoise
+from sfumato._released_model import to_dict
 from sfumato.methods import NEEDS_DELTA, DPLloyd
+from tests.no_noise import NoNoise
 
 RNG = np.random.default_rng(0)
 X = RNG.normal([[0.2, 0.3]] * 300 + [[0.8, 0.7]] * 300, 0.05)

@@ -1,9 +1,9 @@
 """Privacy budget: the accounts that shares are drawn on, and the ledger of one dataset.
 
-A ledger of total (ε, δ) grants accounts; an account has one cap per currency, fixed before its
-first answer and never moved, because re-dividing a budget after Gaussian answers were seen would
-make the true δ larger than the stated one. Only a ledger charges, and only accounts that it has
-granted and that are still open: shares and accounts themselves are no more than a claim.
+A ledger of total (ε, δ) grants accounts; an account has a cap for each part of its budget, fixed
+before its first answer and never moved, because re-dividing a budget after Gaussian answers were
+seen would make the true δ larger than the stated one. Only a ledger charges, and only accounts that
+it has granted and that are still open: shares and accounts themselves are no more than a claim.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
+from sfumato._accounting.composition import mu2_beside
 from sfumato._accounting.gaussian_dp import mu2_of
 
 Kind = Literal["pure", "gdp", "approximate"]
@@ -30,18 +31,37 @@ def check_exact(*amounts: object) -> None:
             )
 
 
+class Uncopied:
+    """What holds budget: a copy would spend it a second time."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"this {type(self).__name__} cannot be copied or pickled: the copy would spend the "
+            "same budget twice"
+        )
+
+
 @dataclass(frozen=True)
 class Share:
-    """A part of an account: an amount of ε ("pure"), of μ² ("gdp") or (ε, δ) ("approximate")."""
+    """A part of an account: an amount of ε ("pure"), of μ² ("gdp") or (ε, δ) ("approximate").
+
+    `part` is the cap of pure ε that it is charged to, where an account has several.
+    """
 
     kind: Kind
     amount: Fraction
     delta: Fraction = ZERO
     account: Account | None = field(default=None, repr=False, compare=False)
+    part: int = 0
 
     def __post_init__(self) -> None:
-        if type(self.kind) is not str:
-            raise TypeError(f"the kind of a share is a word such as 'pure', got {self.kind!r}")
+        if type(self.kind) is not str or type(self.part) is not int:
+            raise TypeError(
+                "the kind of a share is a word such as 'pure', and its part a whole number, got "
+                f"{self.kind!r} and {self.part!r}"
+            )
         check_exact(self.amount, self.delta)
 
     def split(self, *weights: float | Fraction) -> tuple[Share, ...]:
@@ -62,19 +82,32 @@ class Share:
 
 @dataclass(frozen=True)
 class Caps:
-    """What one fit may spend in each currency, decided before a row is read."""
+    """What one fit may spend in each currency, decided before a row is read.
+
+    `pure` is ε of all pure charges, in `parts` if they have caps of their own: the more there are,
+    the less they take from Gaussian noise. `gaussian` is the (ε, δ) set aside beside `pure`; both
+    together are (ε of both, δ)-DP, by which μ² is the largest possible. `approximate` is the (ε, δ)
+    of plain charges.
+    """
 
     pure: Fraction = ZERO
     gaussian: tuple[Fraction, Fraction] = (ZERO, ZERO)
     approximate: tuple[Fraction, Fraction] = (ZERO, ZERO)
+    parts: tuple[Fraction, ...] = ()
 
     def __post_init__(self) -> None:
         pairs = (self.gaussian, self.approximate)
+        if type(self.parts) is not tuple:
+            raise TypeError("the parts of pure ε are a tuple")
+        if not self.parts:
+            object.__setattr__(self, "parts", (self.pure,))
         # A list could grow after it was granted.
         if any(type(pair) is not tuple or len(pair) != 2 for pair in pairs):
             raise TypeError("caps of Gaussian and of plain charges are tuples (ε, δ)")
-        amounts = (self.pure, *self.gaussian, *self.approximate)
+        amounts = (self.pure, *self.gaussian, *self.approximate, *self.parts)
         check_exact(*amounts)
+        if sum(self.parts) != self.pure:
+            raise ValueError("the parts of pure ε must add up to it")
         if min(amounts) < 0 or max(self.gaussian[1], self.approximate[1]) >= 1:
             raise ValueError("caps must not be negative, and every δ must lie below 1")
         if (self.gaussian[0] > 0) != (self.gaussian[1] > 0):
@@ -90,15 +123,25 @@ class Caps:
         """δ of all currencies together."""
         return self.gaussian[1] + self.approximate[1]
 
-    def of(self, kind: Kind) -> tuple[Fraction, Fraction]:
-        """(amount, δ) that may be charged in one currency."""
+    def of(self, kind: Kind, part: int | None = None) -> tuple[Fraction, Fraction]:
+        """(amount, δ) that may be charged in one currency, of pure ε in one part or in all."""
         if kind == "pure":
-            return self.pure, ZERO
+            return (self.pure if part is None else self.parts[part]), ZERO
         if kind == "gdp":
-            return (mu2_of(*self.gaussian) if self.gaussian[1] else ZERO), ZERO
+            return self.mu2, ZERO
         if kind == "approximate":
             return self.approximate
         raise TypeError(f"a {kind!r} guarantee does not add to differential privacy of a dataset")
+
+    @property
+    def mu2(self) -> Fraction:
+        """μ² of all Gaussian charges."""
+        epsilon, delta = self.gaussian
+        if not delta:
+            return ZERO
+        if not self.pure:
+            return mu2_of(epsilon, delta)
+        return mu2_beside(self.parts, self.pure + epsilon, delta)
 
 
 @dataclass(frozen=True)
@@ -124,15 +167,16 @@ class Overspent(RuntimeError):  # noqa: N818  (the name users catch)
     """A query, or a fit, asked for more privacy budget than is left."""
 
 
-class Account:
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Account(Uncopied):
     """The budget of one fit, as granted by `Ledger.reserve`; the ledger alone charges it."""
 
-    # Without slots, a method of one account could be replaced by assignment.
-    __slots__ = ("_caps", "_entries", "_ledger", "_purpose")
+    # Without slots, a method of one account could be replaced through its dictionary.
+    __slots__ = ("_entries", "caps", "ledger", "purpose")
 
-    _ledger: Ledger
-    _purpose: str
-    _caps: Caps
+    ledger: Ledger
+    purpose: str
+    caps: Caps
     _entries: list[Entry]
 
     def __init__(self, *_: object) -> None:
@@ -141,42 +185,22 @@ class Account:
             "ledger.reserve(purpose, caps)"
         )
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            "an Account cannot be copied or pickled: the copy would spend the same budget twice"
-        )
-
-    @property
-    def ledger(self) -> Ledger:
-        """The ledger that granted it."""
-        return self._ledger
-
-    @property
-    def purpose(self) -> str:
-        """What it was granted for."""
-        return self._purpose
-
-    @property
-    def caps(self) -> Caps:
-        """What it may be charged in each currency."""
-        return self._caps
-
     @property
     def entries(self) -> tuple[Entry, ...]:
         """Everything charged so far, in order."""
         return tuple(self._entries)
 
-    def spent(self, kind: Kind) -> tuple[Fraction, Fraction]:
-        """(amount, δ) charged so far in one currency."""
-        return _sum(self.entries, kind)
+    def spent(self, kind: Kind, part: int | None = None) -> tuple[Fraction, Fraction]:
+        """(amount, δ) charged so far in one currency, of pure ε in one part or in all."""
+        return _sum(self.entries, kind, part)
 
-    def rest(self, kind: Kind) -> Share:
-        """Everything that is left in one currency, as one share."""
-        amount, delta = (c - s for c, s in zip(self.caps.of(kind), self.spent(kind), strict=True))
-        return Share(kind, amount, delta, self)
+    def rest(self, kind: Kind, part: int = 0) -> Share:
+        """Everything that is left in one currency, of pure ε in one part, as one share."""
+        cap, spent = self.caps.of(kind, part), self.spent(kind, part)
+        return Share(kind, cap[0] - spent[0], cap[1] - spent[1], self, part)
 
 
-class Ledger:
+class Ledger(Uncopied):
     """The budget of one dataset. Grants accounts until its total is used up; refunds nothing.
 
     Guarantee: accounts compose by adding ε and adding δ. Inside an account pure ε adds, μ² adds,
@@ -195,14 +219,14 @@ class Ledger:
         self._lock = threading.RLock()
         self._accounts: dict[Account, list[Entry]] = {}
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            "a Ledger cannot be copied or pickled: the copy would spend the same budget twice"
-        )
-
     @property
     def unit(self) -> str | None:
         """What is protected as a whole, in words, if that is declared."""
+        return None
+
+    @property
+    def bounds(self) -> Any:  # noqa: ANN401
+        """The bounds of the columns, if they are declared."""
         return None
 
     @property
@@ -246,10 +270,25 @@ class Ledger:
     def _granted(self, purpose: str, caps: Caps) -> Account:
         """A new account that this ledger will charge."""
         account, entries = object.__new__(Account), list[Entry]()
-        account._ledger, account._purpose, account._caps = self, purpose, caps
-        account._entries = entries
+        granted = {"ledger": self, "purpose": purpose, "caps": caps, "_entries": entries}
+        for name, value in granted.items():
+            object.__setattr__(account, name, value)
         self._accounts[account] = entries
         return account
+
+    def recorded(self, request: str, settings: str) -> str | None:
+        """The release of a request that was answered before: only a durable ledger keeps them."""
+        raise ValueError("a request is named for a ledger that lasts: sfumato.Ledger")
+
+    def release(self, account: Account, text: str, summary: dict[str, Any]) -> str:
+        """Keep what a fit releases: only a durable ledger does."""
+        raise ValueError("releases are kept by a ledger that lasts: sfumato.Ledger")
+
+    def stays_spent(self, account: Account) -> str:
+        """Say what an account cost that ended without a release."""
+        from sfumato._accounting.text import spent_words
+
+        return spent_words(account)
 
     def cancel(self, account: Account) -> None:
         """Close an account that was never charged, and take it back: no row was read for it."""
@@ -266,8 +305,8 @@ class Ledger:
         with self._lock:
             written = self._entries_of(account)
             _check_claims(account, new)
-            for kind in {entry.share.kind for entry in new}:
-                _check_cap(account, kind, written, new)
+            for kind, part in {(entry.share.kind, entry.share.part) for entry in new}:
+                _check_cap(account, kind, part, written, new)
             written.extend(new)
             return range(len(written) - len(new), len(written))
 
@@ -289,9 +328,11 @@ class Ledger:
         )
 
 
-def _sum(entries: Iterable[Entry], kind: Kind) -> tuple[Fraction, Fraction]:
-    """(amount, δ) of the entries in one currency."""
-    mine = [entry.share for entry in entries if entry.share.kind == kind]
+def _sum(
+    entries: Iterable[Entry], kind: Kind, part: int | None = None
+) -> tuple[Fraction, Fraction]:
+    """(amount, δ) of the entries in one currency, in one part of it or in all."""
+    mine = [e.share for e in entries if e.share.kind == kind and part in (None, e.share.part)]
     return sum((s.amount for s in mine), ZERO), sum((s.delta for s in mine), ZERO)
 
 
@@ -303,10 +344,15 @@ def _check_claims(account: Account, entries: Sequence[Entry]) -> None:
             raise ValueError("the shares of one charge belong to the account that is charged")
         if entry.share.amount <= 0 or entry.share.delta < 0:
             raise ValueError("a query needs a share above 0")
+        parts = len(account.caps.parts) if entry.share.kind == "pure" else 1
+        if not 0 <= entry.share.part < parts:
+            raise ValueError(f"the account has {parts} parts of {entry.share.kind}, from 0 on")
 
 
-def _check_cap(account: Account, kind: Kind, old: Sequence[Entry], new: Sequence[Entry]) -> None:
-    cap, used, asked = account.caps.of(kind), _sum(old, kind), _sum(new, kind)
+def _check_cap(
+    account: Account, kind: Kind, part: int, old: Sequence[Entry], new: Sequence[Entry]
+) -> None:
+    cap, used, asked = account.caps.of(kind, part), _sum(old, kind, part), _sum(new, kind, part)
     if any(u + a > c for u, a, c in zip(used, asked, cap, strict=True)):
         unit = {"pure": "ε", "gdp": "μ²", "approximate": "(ε, δ)"}[kind]
         what = ", ".join(entry.query for entry in new if entry.share.kind == kind)

@@ -71,11 +71,6 @@ def epsilon_of(mu2: Fraction, delta: Fraction) -> Fraction:
     return _round(epsilon, 64, up=True)
 
 
-def delta_of(mu2: Fraction, epsilon: Fraction) -> float:
-    """Return δ for which √μ²-GDP is exactly (ε, δ)-DP, as a float rounded up."""
-    return float(_delta(_mp.sqrt(_real(mu2)), _real(epsilon)) * (1 + _mp.mpf(2) ** -50))
-
-
 def rho_of(mu2: Fraction) -> Fraction:
     """Return ρ of the zero-concentrated DP that μ-GDP implies: μ²/2."""
     return mu2 / 2
@@ -83,19 +78,19 @@ def rho_of(mu2: Fraction) -> Fraction:
 
 def root_above(square: Fraction, bits: int = 128) -> Fraction:
     """Return a fraction at or above √square, less than one part in 2^(bits/2) too large."""
-    shift = max(0, bits - square.numerator.bit_length() + square.denominator.bit_length())
-    shift += shift % 2
+    shift = _even_shift(square, bits)
     scaled = -((-square.numerator << shift) // square.denominator)
-    return Fraction(_isqrt_up(scaled), 1 << (shift // 2))
+    root = isqrt(scaled)
+    return Fraction(root + (root * root < scaled), 1 << (shift // 2))
 
 
 def root_below(square: Fraction, bits: int = 400) -> Fraction:
     """Return a fraction at or below √square, less than one part in 2^(bits/2) too small."""
-    shift = max(0, bits - square.numerator.bit_length() + square.denominator.bit_length())
-    shift += shift % 2
+    shift = _even_shift(square, bits)
     return Fraction(isqrt((square.numerator << shift) // square.denominator), 1 << (shift // 2))
 
 
-def _isqrt_up(value: int) -> int:
-    root = isqrt(value)
-    return root if root * root == value else root + 1
+def _even_shift(square: Fraction, bits: int) -> int:
+    """An even number of places after which √square has at least bits/2 of them."""
+    shift = max(0, bits - square.numerator.bit_length() + square.denominator.bit_length())
+    return shift + shift % 2

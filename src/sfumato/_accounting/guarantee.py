@@ -101,13 +101,14 @@ def of_accounts(accounts: Sequence[Account], neighbours: str) -> Guarantee:
 def rho_of_accounts(accounts: Sequence[Account]) -> float | None:
     """ρ of zero-concentrated DP that the caps of some accounts allow, rounded up.
 
-    Pure charges of at most ε together are ε²/2-zCDP and Gaussian ones of at most μ² are μ²/2-zCDP,
-    in every run. None beside a cap for plain (ε, δ) charges, and beyond what a float can hold.
+    Pure charges to a part of at most ε are ε²/2-zCDP and Gaussian ones of at most μ² are
+    μ²/2-zCDP, in every run. None beside a cap for plain (ε, δ) charges, and beyond what a float can
+    hold.
     """
     caps = [account.caps for account in accounts]
     if any(max(one.approximate) > 0 for one in caps):
         return None
-    exact = sum((one.pure**2 / 2 + rho_of(one.of("gdp")[0]) for one in caps), ZERO)
+    exact = sum((sum(part**2 for part in one.parts) / 2 + rho_of(one.mu2) for one in caps), ZERO)
     try:
         rho = float(exact)
     except OverflowError:

@@ -121,25 +121,11 @@ class Receipt:
 
         return as_dict(self)
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Receipt:
-        """Read back what `to_dict` wrote."""
-        promise = data["guarantee"]
-        guarantee = Guarantee(
-            promise["kind"],
-            Fraction(promise["epsilon"]),
-            Fraction(promise["delta"]),
-            promise["neighbours"],
-        )
-        return cls(
-            method=data["method"],
-            guarantee=guarantee,
-            lines=tuple(Line(**line) for line in data["queries"]),
-            slack=data["numerical_slack"],
-            notes=tuple(data["notes"]),
-            rho=data["rho_zcdp_cap"],
-            chapters=tuple(data["chapters"]),
-        )
+    def summary(self) -> dict[str, Any]:
+        """What a ledger keeps of it beside a release."""
+        from sfumato._accounting.text import summary_of
+
+        return summary_of(self)
 
     def to_json(self, indent: int | None = 2) -> str:
         """The receipt as JSON."""

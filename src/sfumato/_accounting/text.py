@@ -131,6 +131,14 @@ def refusal(
     )
 
 
+def spent_words(account: Any, where: str = "") -> str:  # noqa: ANN401
+    """What a fit cost that ended without a release, and where that is recorded."""
+    caps, queries = account.caps, len(account.entries)
+    delta = f", δ = {float(caps.delta):.3g}" if caps.delta else ""
+    asked = f"{queries} quer{'y was' if queries == 1 else 'ies were'} charged"
+    return f"ε = {float(caps.epsilon):.6g}{delta} stays spent: {asked}{where}"
+
+
 def shown_above(value: float, digits: int) -> str:
     """A number in so many digits, rounded up."""
     up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value))
@@ -155,4 +163,14 @@ def as_dict(receipt: Any) -> dict[str, Any]:  # noqa: ANN401
         "finite_precision_delta": receipt.finite_precision_delta,
         "notes": list(receipt.notes),
         "chapters": list(receipt.chapters),
+    }
+
+
+def summary_of(receipt: Any) -> dict[str, Any]:  # noqa: ANN401
+    """What a ledger keeps of a receipt beside a release."""
+    delta = f", δ = {receipt.delta:.3g}" if receipt.delta else ""
+    return {
+        "method": receipt.method,
+        "guarantee": f"ε = {receipt.epsilon:.6g}{delta}, {receipt.guarantee.neighbours}",
+        "receipt": as_dict(receipt),
     }

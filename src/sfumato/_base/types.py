@@ -16,3 +16,6 @@ Lattice = NDArray[np.int16]
 
 Mask = NDArray[np.bool_]
 """Which of some rows or cells are meant."""
+
+Rng = np.random.Generator
+"""Public randomness: starts, projections. Noise never comes from it."""

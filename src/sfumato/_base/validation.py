@@ -10,17 +10,14 @@ from typing import Any
 
 def check_epsilon(value: Any) -> Fraction:  # noqa: ANN401
     """Read ε as the decimal that was written: 0.1 is 1/10, so that ten of them make 1."""
-    epsilon = _number(value, "epsilon", "a positive number such as 1.0")
-    if not 0 < epsilon < math.inf:
-        raise ValueError(f"epsilon must be a positive, finite number such as 1.0, got {value!r}")
-    return _decimal(value)
+    return check_positive(value, "epsilon")
 
 
 def check_positive(value: Any, name: str) -> Fraction:  # noqa: ANN401
     """Read a positive number as the decimal that was written."""
-    number = _number(value, name, "a positive number")
+    number = _number(value, name, "a positive number such as 1.0")
     if not 0 < number < math.inf:
-        raise ValueError(f"{name} must be a positive, finite number, got {value!r}")
+        raise ValueError(f"{name} must be a positive, finite number such as 1.0, got {value!r}")
     return _decimal(value)
 
 

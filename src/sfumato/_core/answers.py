@@ -52,11 +52,3 @@ class Tree:
     def halves(self) -> Floats:
         """Half the width of every side of every leaf; a lattice point is one unit wide."""
         return (self.upper - self.lower + 1) / 2
-
-
-@dataclass(frozen=True)
-class Picked:
-    """A point of a grid, in lattice steps, that was picked to cover rows, and for which radius."""
-
-    point: Ints
-    radius: int

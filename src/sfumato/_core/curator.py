@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
-from sfumato._accounting.budget import Account, Caps, Ledger, Share
+from sfumato._accounting.budget import Account, Caps, Ledger, Share, Uncopied
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
-from sfumato._core.answers import Answer, CellTotals, Picked, Tree
+from sfumato._core.answers import Answer, CellTotals, Tree
+from sfumato._core.declared import Opened, declared_bounds, opened_ledger
 from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.cells import Grid, Nearest
 from sfumato._core.queries.choose import Score
@@ -19,21 +20,23 @@ from sfumato._core.queries.moments import Moment
 from sfumato._core.queries.privtree import Domain
 from sfumato._core.queries.projection import Projection
 from sfumato._core.releases.choose import release_choice
-from sfumato._core.releases.counts import release_batch, release_counts, release_sums
+from sfumato._core.releases.counts import release_counts, release_sums
+from sfumato._core.releases.counts_each import release_batch
 from sfumato._core.releases.first_below import release_first_below
-from sfumato._core.releases.max_cover import release_cover
+from sfumato._core.releases.max_cover import Picked, release_cover
 from sfumato._core.releases.moments import release_moments
 from sfumato._core.releases.privtree import release_tree
 from sfumato._core.releases.sample_aggregate import release_block_means
 from sfumato._core.sampling.choice import Selector
 from sfumato._core.sampling.source import Noise, SecureNoise
 from sfumato._lattice.box import Box, NanPolicy, columns_in
-from sfumato.engines._open import rows_of
+from sfumato.engines._elsewhere import names_of
+from sfumato.engines._open import elsewhere, rows_of
 
 __all__ = ["Answer", "CellTotals", "Curator", "Tree"]
 
 
-class Curator:
+class Curator(Uncopied):
     """Answers queries about the rows of one dataset until its budget is used up.
 
     Parameters
@@ -41,7 +44,7 @@ class Curator:
     X : array, data frame, path or rows of an engine
         The dataset. It is not read before the first query is charged.
     bounds : pair (lower, upper)
-        Public bounds, scalars or one value per column.
+        Public bounds, scalars or one value per column; not needed where the ledger declares them.
     epsilon, delta : float
         The total budget of this dataset, across all fits; `delta=0` is pure ε-DP.
     nan : {"center", "drop"}
@@ -50,8 +53,11 @@ class Curator:
         Whose rows are whose. One whole group is then protected instead of one row.
     max_rows_per_group : int
         Rows kept of each group.
-    ledger : Ledger, optional
-        The budget, in place of `epsilon` and `delta`.
+    ledger : Ledger, path or str, optional
+        The budget, in place of `epsilon` and `delta`; or where it is kept: a SQLite file, or
+        postgresql://user@host/database.
+    dataset : str, optional
+        The name of the dataset there, if there are several.
 
     Guarantee: all answers together satisfy the (ε, δ) of the ledger for adding or removing one row,
     or one group, however the queries were chosen: every answer is charged before a row is read,
@@ -62,7 +68,7 @@ class Curator:
 
     _data_type: type[PrivateData] = PrivateData
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         X: Any,  # noqa: ANN401
         *,
@@ -72,18 +78,22 @@ class Curator:
         nan: NanPolicy = "center",
         groups: Any = None,  # noqa: ANN401
         max_rows_per_group: int = 1,
-        ledger: Ledger | None = None,
+        ledger: Opened | None = None,
+        dataset: str | None = None,
         noise: Noise | None = None,
     ) -> None:
         if (ledger is None) == (epsilon is None):
             raise ValueError("a curator needs either epsilon (and delta) or a ledger")
-        if ledger is not None and not isinstance(ledger, Ledger):
-            raise TypeError(f"a ledger must be a sfumato Ledger, got {type(ledger).__name__}")
-        ledger = ledger or Ledger(check_epsilon(epsilon), check_delta(delta))
+        if ledger is None:
+            ledger = Ledger(check_epsilon(epsilon), check_delta(delta))
+        else:
+            ledger = opened_ledger(ledger, dataset)
+            bounds = declared_bounds(ledger, bounds, X, groups)
         limit = check_whole(max_rows_per_group, "max_rows_per_group")
         rows = rows_of(X, groups=groups, max_rows_per_group=limit, width=columns_in(bounds))
         box = Box.of(bounds, rows.n_features, nan)
         self._data = self._data_type(rows, box, ledger, noise or SecureNoise())
+        self._table = (X, groups)
 
     @property
     def ledger(self) -> Ledger:
@@ -119,12 +129,17 @@ class Curator:
         epsilon, delta = (float(x) for x in self.ledger.left)
         return f"Curator(n_features={self.box.n_features}, left=({epsilon:.6g}, {delta:.3g}))"
 
-    def __reduce__(self) -> NoReturn:
-        self._data.__reduce__()
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the columns, if the table gives every one of them its own."""
+        X, groups = self._table
+        return names_of(elsewhere(X), X, groups, self.n_features)
 
-    def reserve(self, purpose: str, caps: Caps) -> Account:
+    def reserve(
+        self, purpose: str, caps: Caps, *, request: str | None = None, settings: str = ""
+    ) -> Account:
         """Set a part of the budget aside for one fit; raises `Overspent` if too little is left."""
-        return self.ledger.reserve(purpose, caps)
+        return self.ledger.reserve(purpose, caps, request=request, settings=settings)
 
     def view(self, projection: Projection) -> Self:
         """Open the same rows as seen through a public linear map, which is free.

@@ -144,8 +144,7 @@ class Laplace:
     @property
     def std(self) -> float:
         """Standard deviation of one integer."""
-        q = float(self.scale)
-        return sqrt(2.0) * q
+        return sqrt(2.0) * float(self.scale)
 
     def slack(self, shape: Shape) -> float:
         """Proven distance of the sampler to its distribution, for one answer."""
@@ -213,7 +212,6 @@ class Cube:
 
     def check(self, shape: Shape) -> None:
         """Refuse, before any charge, a scale or a dimension that cannot be drawn."""
-        check_scale(self.scale)
         check_cube(self.scale, shape[1])
 
     def std_in(self, dim: int) -> float:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
-from sfumato._accounting.budget import Entry, Ledger, Share
+from sfumato._accounting.budget import Entry, Ledger, Share, Uncopied
 from sfumato._accounting.guarantee import neighbours_of
 from sfumato._base.types import Ints
 from sfumato._core.mechanisms import Mechanism
@@ -33,7 +33,7 @@ class Chooser(Protocol[_Given, _Released]):
         """Draw what is released about exact numbers."""
 
 
-class PrivateData:
+class PrivateData(Uncopied):
     """The rows of one dataset with their bounds, their budget and their noise; see `Curator`.
 
     `rows_per_neighbour` is the number of rows by which neighbouring datasets differ at most,
@@ -60,11 +60,6 @@ class PrivateData:
         self.rows_per_neighbour = rows.max_rows_per_group or 1
         self.in_ball = False
         self.source = MEMORY if getattr(rows, "in_memory", False) else FILES
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            "a Curator cannot be copied or pickled: the copy would spend the same budget twice"
-        )
 
     def admit(self, query: _Query, kinds: Sequence[type], *shares: Share) -> _Query:
         """Refuse, before any charge, what is not a query of the curator with shares of an account.

@@ -6,13 +6,15 @@ A transcript holds exact numbers. It is for made-up rows only and is never relea
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import count
 from math import isqrt
-from typing import Any
+from typing import Any, get_args
 
 import mpmath
 import numpy as np
@@ -32,19 +34,32 @@ from sfumato._core.mechanisms import (
 from sfumato._core.private_data import PrivateData
 from sfumato._core.releases.choose import Selection
 from sfumato._core.releases.first_below import AboveThreshold
-from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._core.releases.max_cover import Covering
 from sfumato._core.releases.privtree import PrivTreeSplits
-from sfumato._core.sampling.additive import check_cube, check_scale
-from sfumato._core.sampling.choice import log_probabilities
-from sfumato._core.sampling.joint import check_ball, check_cylinder
-from sfumato._core.sampling.source import Noise, Sampled
+from sfumato._core.sampling.choice import Scores, Selector, selection_rate
+from sfumato._core.sampling.source import Noise
 from sfumato._core.sampling.stream import Stream
 from sfumato._lattice.box import Box
+from sfumato._lattice.kernels import dispatch
 from sfumato.engines._rows import Rows
 
 
-class ReplayedNoise(Sampled):
+@contextmanager
+def use_loops(backend: dispatch.Backend) -> Iterator[None]:
+    """Force NumPy's loops, or the compiled ones, inside a `with` block, in all threads."""
+    known = get_args(dispatch.Backend)
+    if backend not in known:
+        raise ValueError(f"backend must be one of {known}, got {backend!r}")
+    if backend == "numba" and dispatch.compiled_loops() is None:
+        raise ImportError('numba is not installed; it comes with pip install "sfumato[fast]"')
+    before, dispatch.backend = dispatch.backend, backend
+    try:
+        yield
+    finally:
+        dispatch.backend = before
+
+
+class ReplayedNoise(Noise):
     """Noise for tests: the same key gives the same draws in the same order of calls.
 
     Guarantee: none. Whoever knows the key can take the noise off again.
@@ -62,51 +77,18 @@ class ReplayedNoise(Sampled):
         return Stream(hashlib.sha256(self._key + number).digest())
 
 
-class NoNoise:
-    """Zeros, so that tests can compare exact answers; a selection takes the first of the best.
-
-    Guarantee: none. What comes out is as raw as what went in.
-    """
-
-    replayable = True
-
-    def stream(self) -> None:
-        """Return no random bits."""
-
-    def laplace(self, scale: Fraction, size: int) -> Ints:
-        """Return zeros for a scale that could be drawn."""
-        check_scale(scale)
-        return np.zeros(size, np.int64)
-
-    def gaussian(self, sigma: Fraction, size: int) -> Ints:
-        """Return zeros for a scale that could be drawn."""
-        check_scale(sigma)
-        return np.zeros(size, np.int64)
-
-    def cube(self, scale: Fraction, rows: int, dim: int) -> Ints:
-        """Return zeros for a scale and a dimension that could be drawn."""
-        check_cube(scale, dim)
-        return np.zeros((rows, dim), np.int64)
-
-    def ball(self, scale: Fraction, rows: int, dim: int) -> Ints:
-        """Return zeros for a scale and a dimension that could be drawn."""
-        check_ball(scale, dim)
-        return np.zeros((rows, dim), np.int64)
-
-    def cylinder(self, scales: Sequence[Fraction], height: Fraction, dim: int) -> Ints:
-        """Return zeros for scales and a dimension that could be drawn."""
-        check_cylinder(scales, height, dim)
-        return np.zeros((len(scales), dim + 1), np.int64)
-
-
 @dataclass
 class Transcript:
-    """Everything a curator was asked and answered, one step for each charge."""
+    """Everything a curator was asked and answered, one step for each charge.
+
+    `replay` is the transcript whose answers are released again, if there is one.
+    """
 
     queries: list[Any] = field(default_factory=list)
     mechanisms: list[Any] = field(default_factory=list)
     exact: list[Any] = field(default_factory=list)
     released: list[Any] = field(default_factory=list)
+    replay: Transcript | None = field(default=None, repr=False, compare=False)
 
 
 class RecordedData(PrivateData):
@@ -117,14 +99,8 @@ class RecordedData(PrivateData):
 
     def __init__(self, rows: Rows, box: Box, ledger: Ledger, noise: Noise) -> None:
         super().__init__(rows, box, ledger, noise)
-        # Views share both.
+        # Views share it.
         self.transcript = Transcript()
-        self.replayed: list[Transcript | None] = [None]
-
-    @property
-    def replay(self) -> Transcript | None:
-        """What is released again, if anything."""
-        return self.replayed[0]
 
     def admit(self, query: Any, kinds: Sequence[type], *shares: Share) -> Any:  # noqa: ANN401
         """As `PrivateData.admit`, and write the query down."""
@@ -135,16 +111,13 @@ class RecordedData(PrivateData):
     def draw(self, mechanism: Any, exact: Any) -> Any:  # noqa: ANN401
         """As `PrivateData.draw`, and write down what is released, or release what is written."""
         released = super().draw(mechanism, exact)
-        if isinstance(mechanism, Covering):
-            # Of a grid its size and its scores are kept, for the point that is released.
-            point = self._one_of_many(mechanism, released)
-            kept = (exact.score(point), exact.classes(), exact.net.size)
-            self.transcript.exact[-1].append(kept)
-            return point
-        if isinstance(mechanism, PrivTreeSplits):
-            bits = self._one_of_many(mechanism, released)
+        if isinstance(mechanism, Covering | PrivTreeSplits):
+            released = self._one_of_many(mechanism, released)
+            if isinstance(mechanism, Covering):
+                # Of a grid its size and its scores are kept, for the point that is released.
+                exact = (exact.score(released), exact.classes(), exact.net.size)
             self.transcript.exact[-1].append(exact)
-            return bits
+            return released
         if isinstance(mechanism, Selection):
             mechanism = (mechanism.share, mechanism.scale, mechanism.law)
         return self._remember(mechanism, np.array(exact), released)
@@ -162,17 +135,18 @@ class RecordedData(PrivateData):
             mine.mechanisms.append(mechanism)
             mine.exact.append([])
             mine.released.append([])
-        if self.replay is not None:
-            released = self.replay.released[len(mine.released) - 1][len(mine.released[-1])]
+        if mine.replay is not None:
+            released = mine.replay.released[len(mine.released) - 1][len(mine.released[-1])]
         mine.released[-1].append(released)
         return released
 
     def _remember(self, mechanism: object, exact: Any, released: Any) -> Any:  # noqa: ANN401
-        if self.replay is not None:
-            released = self.replay.released[len(self.transcript.released)]
-        self.transcript.mechanisms.append(mechanism)
-        self.transcript.exact.append(exact)
-        self.transcript.released.append(released)
+        mine = self.transcript
+        if mine.replay is not None:
+            released = mine.replay.released[len(mine.released)]
+        mine.mechanisms.append(mechanism)
+        mine.exact.append(exact)
+        mine.released.append(released)
         return released
 
 
@@ -188,30 +162,18 @@ class Recording:
         found: Transcript = self._data.transcript
         return found
 
-    @transcript.setter
-    def transcript(self, transcript: Transcript) -> None:
-        self._data.transcript = transcript
-
     @property
     def replay(self) -> Transcript | None:
         """What is released again, if anything."""
-        again: Transcript | None = self._data.replay
-        return again
+        return self.transcript.replay
 
     @replay.setter
     def replay(self, transcript: Transcript | None) -> None:
-        self._data.replayed[0] = transcript
+        self.transcript.replay = transcript
 
 
 class RecordingCurator(Recording, Curator):
     """A curator that keeps a transcript, for tests.
-
-    Guarantee: none. The transcript holds exact numbers.
-    """
-
-
-class RecordingHistograms(Recording, HistogramCurator):
-    """The same for rows without bounds.
 
     Guarantee: none. The transcript holds exact numbers.
     """
@@ -267,7 +229,25 @@ def selection_loss(law: Any, released: int, one: Ints, other: Ints) -> Fraction:
     return Fraction(abs(here - there) * (1 - 1e-12))
 
 
-def flip_chance(scores: Ints, chosen: int, scale: Fraction) -> float:
+def log_probabilities(
+    scores: Scores,
+    *,
+    epsilon: Fraction,
+    sensitivity: int,
+    monotone: bool,
+    law: Selector = "exponential",
+) -> Floats:
+    """The logarithm of each candidate's probability under the law of a selection."""
+    rate, whole = selection_rate(epsilon, sensitivity, monotone), [int(score) for score in scores]
+    if law == "permute_and_flip":
+        return np.array([flip_chance(whole, i, 1 / rate) for i in range(len(whole))])
+    # Beyond 4096 a weight is 0 in float64.
+    above, below, best = rate.numerator, rate.denominator, max(whole)
+    exponents = np.array([min(above * (best - s), 4096 * below) / below for s in whole])
+    return np.asarray(-exponents - math.log(math.fsum(np.exp(-exponents))))
+
+
+def flip_chance(scores: Scores, chosen: int, scale: Fraction) -> float:
     """Logarithm of the chance that permute-and-flip takes one candidate, of up to 10,000.
 
     A candidate is taken if its Bernoulli number is 1 and it is drawn among all such, which is

@@ -96,7 +96,7 @@ def _line(event: Event, children: list[Event]) -> Shown:
     if event.kind == "grant":
         return {**line, "epsilon": float(Fraction(body["epsilon"])), "queries": 0}
     caps = body["caps"]
-    parts = (caps["pure"], caps["gaussian"][0], caps["approximate"][0])
+    parts = (*caps["pure"], caps["gaussian"][0], caps["approximate"][0])
     queries = [query for c in children if c.kind == "charge" for query in c.body["queries"]]
     releases = [child for child in children if child.kind == "release"]
     line["digest"] = releases[0].body["digest"] if releases else None
@@ -131,12 +131,12 @@ def releases_in(store: Store, dataset: str | None = None) -> list[Shown]:
 
 
 def released_text(store: Store, request: str) -> str:
-    """A release, by the request that it answered or by the start of its digest."""
-    found = {
-        line["digest"]
-        for line in releases_in(store)
-        if line["request"] == request or (len(request) > 7 and line["digest"].startswith(request))
-    }
+    """A release, by the request that it answered, by the start of it, or of the digest."""
+    lines = releases_in(store)
+    found = {line["digest"] for line in lines if line["request"] == request}
+    if not found and len(request) > 7:
+        starts = ("request", "digest")
+        found = {x["digest"] for x in lines if any(x[name].startswith(request) for name in starts)}
     if len(found) != 1:
         raise LedgerError(
             f"{store.url} has no release {request!r}: sfumato ledger releases lists them"
@@ -150,21 +150,21 @@ def flaws_in(store: Store) -> list[Flaw]:
 
 
 def _check_charges(store: Store) -> Iterator[Flaw]:
-    caps: dict[int, dict[str, Fraction]] = {}
+    caps: dict[int, dict[tuple[str, int], Fraction]] = {}
     for event in store.events():
         if event.kind == "reserve":
             written = event.body["caps"]
             caps[event.seq] = {
-                "pure": Fraction(written["pure"]),
-                "gdp": Fraction(written["mu2"]),
-                "approximate": Fraction(written["approximate"][0]),
+                ("gdp", 0): Fraction(written["mu2"]),
+                ("approximate", 0): Fraction(written["approximate"][0]),
+                **{("pure", i): Fraction(part) for i, part in enumerate(written["pure"])},
             }
         elif event.kind in ("charge", "answer", "release") and event.parent not in caps:
             yield Flaw(event.seq, "it belongs to no reservation that is open")
         elif event.kind == "charge":
             left = caps[event.parent or 0]
             for query in event.body["queries"]:
-                left[query["kind"]] -= Fraction(query["amount"])
+                left[query["kind"], query["part"]] -= Fraction(query["amount"])
             if min(left.values()) < 0:
                 yield Flaw(event.seq, "it charges more than was reserved for its fit")
         elif event.kind == "cancel":

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import getpass
-import json
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -15,15 +14,14 @@ from typing import Any, Self
 
 from sfumato._accounting.budget import Account, Caps, Entry, Ledger, Overspent
 from sfumato._accounting.guarantee import neighbours_of
-from sfumato._base.validation import check_delta, check_epsilon, check_whole
+from sfumato._accounting.parallel import Parallel
+from sfumato._accounting.text import spent_words
 from sfumato._ledger.modes import (
     Amounts,
     Composition,
-    Mode,
     covers,
     fraction_of,
     largest_affordable,
-    whole,
 )
 from sfumato._ledger.store import Event, LedgerError, Movement, Store, Transaction
 
@@ -90,108 +88,50 @@ class DurableLedger(Ledger):
     what was charged is never given back once a query was charged.
     """
 
-    __slots__ = ("_person", "_purpose", "_reserved", "_store", "facts")
+    __slots__ = (
+        "_parallel",
+        "_part",
+        "_person",
+        "_process",
+        "_purpose",
+        "_reserved",
+        "_store",
+        "facts",
+    )
 
     durable = True
 
-    def __init__(self, store: Store, facts: Facts, person: str | None, purpose: str) -> None:
+    def __init__(
+        self,
+        store: Store,
+        facts: Facts,
+        person: str | None = None,
+        purpose: str = "",
+        beside: tuple[Parallel[int], str] | None = None,
+    ) -> None:
         super().__init__(facts.composition.epsilon, facts.composition.delta)
         self._store, self.facts = store, facts
         self._person, self._purpose = person or NOBODY, purpose
         self._reserved: dict[Account, tuple[int, str, int]] = {}
+        self._process = os.getpid()
+        self._parallel: Parallel[int] | None = beside[0] if beside else None
+        self._part = beside[1] if beside else ""
+        if self._parallel is not None:
+            self._lock = self._parallel.lock
         if person and person not in store.balances(facts.dataset):
             raise LedgerError(
                 f"{person} has no grant on {facts.dataset}: sfumato ledger grant gives one"
             )
 
-    @classmethod
-    def open(
-        cls,
-        url: str | os.PathLike[str],
-        dataset: str | None = None,
-        *,
-        person: str | None = None,
-        purpose: str = "",
-    ) -> Self:
-        """Open the ledger of a dataset.
-
-        Parameters
-        ----------
-        url : path or str
-            A SQLite file, or postgresql://user@host/database.
-        dataset : str, optional
-            Its name; not needed where the store has one alone.
-        person : str, optional
-            Whose grant is charged. By default, what was granted to nobody.
-        purpose : str
-            What the fits are for. It is kept with every charge.
-
-        """
-        store = open_store(url)
-        return cls(store, facts_of(store, dataset), person, purpose)
-
-    @classmethod
-    def create(
-        cls,
-        url: str | os.PathLike[str],
-        dataset: str,
-        *,
-        epsilon: float,
-        delta: float = 0.0,
-        mode: Mode = "add",
-        parts: Mapping[str, float] | None = None,
-        max_rows_per_group: int | None = None,
-        bounds: Any = None,  # noqa: ANN401
-        bounds_source: str = "",
-    ) -> Self:
-        """Create the ledger of a dataset, in a new store or beside others. It never changes.
-
-        Parameters
-        ----------
-        url : path or str
-            A SQLite file, or postgresql://user@host/database.
-        dataset : str
-            Its name; a second ledger of this name is refused.
-        epsilon, delta : float
-            What all fits together may spend.
-        mode : {"add", "gaussian", "zcdp"}
-            How fits add up. `gaussian` and `zcdp` need a δ and carry many more small fits with δ.
-        parts : dict, optional
-            "pure", with `gaussian`: the part of ε for pure charges, 0.3 by default. "plain", with
-            `gaussian` and `zcdp`: the part of ε and δ for plain (ε, δ) charges, by default 0.
-        max_rows_per_group : int, optional
-            One group with at most so many rows is protected, instead of one row.
-        bounds : pair or dict, optional
-            Public bounds: (lower, upper), or {"age": (17, 90), …}.
-        bounds_source : str
-            Where they come from, in a sentence.
-
-        """
-        fractions = {name: Fraction(str(part)) for name, part in (parts or {}).items()}
-        composition = Composition(mode, check_epsilon(epsilon), check_delta(delta), **fractions)
-        if max_rows_per_group is not None:
-            check_whole(max_rows_per_group, "max_rows_per_group")
-        if not dataset.strip():
-            raise ValueError("a dataset needs a name")
-        body = {
-            "composition": composition.to_dict(),
-            "max_rows_per_group": max_rows_per_group,
-            "bounds": json.loads(json.dumps(bounds)),
-            "bounds_source": bounds_source,
-            "who": getpass.getuser(),
-        }
-        store = open_store(url, create=True)
-        filled = [(NOBODY, unit, n) for unit, n in composition.capacities().items()]
-        with store.transaction() as change:
-            if store.events(dataset=dataset, kind="create"):
-                raise LedgerError(f"{store.url} has a ledger of {dataset!r} already")
-            change.append("create", body, dataset=dataset, movements=filled)
-        return cls(store, facts_of(store, dataset), None, "")
-
     @property
     def unit(self) -> str:
         """What is protected as a whole, in words."""
         return self.facts.neighbours
+
+    @property
+    def bounds(self) -> Any:  # noqa: ANN401
+        """The bounds that were declared, as in `Facts`."""
+        return self.facts.bounds
 
     @property
     def store(self) -> Store:
@@ -203,30 +143,11 @@ class DurableLedger(Ledger):
         """(ε, δ) that all reservations so far are worth, of all processes and people."""
         return self.facts.composition.worth(taken(self._store, self.facts))
 
-    def grant(self, person: str, *, epsilon: float, delta: float | None = None) -> None:
-        """Set a part of the budget aside for one person.
-
-        In the modes `gaussian` and `zcdp` it is the part epsilon / (ε of the dataset) of every
-        unit; by default also of δ in the mode `add`.
-        """
-        composition, amount = self.facts.composition, check_epsilon(epsilon)
-        part = amount / composition.epsilon
-        if not person.strip():
-            raise ValueError("a grant needs the name of a person")
-        if composition.mode == "add":
-            given = composition.delta * part if delta is None else check_delta(delta)
-            granted = whole({"epsilon": amount, "delta": given}, up=True)
-        elif delta is not None:
-            raise ValueError(f"in the mode {composition.mode} a grant is made by ε alone")
-        else:
-            all_ = composition.capacities()
-            granted = {unit: int(part * number) for unit, number in all_.items()}
-        with self._store.transaction() as change:
-            self._check_left(f"a grant to {person}", granted, NOBODY, amount)
-            away: list[Movement] = [(NOBODY, unit, -n) for unit, n in granted.items()]
-            to: list[Movement] = [(person, unit, n) for unit, n in granted.items()]
-            body = {"person": person, "who": getpass.getuser(), "epsilon": str(amount)}
-            change.append("grant", body, dataset=self.facts.dataset, movements=[*away, *to])
+    def beside(self, parts: Sequence[str]) -> list[Self]:
+        """The same budget for each of some parts: what they reserve of each unit is the largest."""
+        parallel = Parallel[int](0)
+        mine = (self._store, self.facts, self._person, self._purpose)
+        return [type(self)(*mine, (parallel, part)) for part in parts]
 
     def recorded(self, request: str, settings: str) -> str | None:
         """The release of a request that was answered before; None if it is new."""
@@ -248,8 +169,10 @@ class DurableLedger(Ledger):
         self, purpose: str, caps: Caps, *, request: str | None = None, settings: str = ""
     ) -> Account:
         """Reserve the caps of a fit, on disk, and grant an account; or raise `Overspent`."""
+        if type(caps) is not Caps:
+            raise TypeError(f"a fit is reserved with Caps, got {type(caps).__name__}")
         request = request or uuid.uuid4().hex
-        cost = self.facts.composition.cost(caps)
+        full = self.facts.composition.cost(caps)
         body = {
             "request": request,
             "settings": settings,
@@ -259,17 +182,30 @@ class DurableLedger(Ledger):
             "who": getpass.getuser(),
             "sfumato": _version(),
             "caps": _caps_to_dict(caps),
+            "part": self._part,
         }
         with self._lock:
+            cost = self._beyond_other_parts(full)
             with self._store.transaction() as change:
                 if self._reservation(request) is not None:
                     raise LedgerError(f"the request {request!r} is being answered, or was before")
-                self._check_left(purpose, cost, self._person, caps.epsilon, caps)
+                check_left(self._store, self.facts, self._person, purpose, cost, caps)
                 moved = [(self._person, unit, -n) for unit, n in cost.items()]
                 seq = self._append(change, "reserve", body, movements=moved)
+            if self._parallel is not None:
+                self._parallel.take(self._part, full)
             account = self._granted(purpose, caps)
             self._reserved[account] = seq, request, os.getpid()
             return account
+
+    def _beyond_other_parts(self, cost: Amounts) -> Amounts:
+        """What of a cost is not yet reserved by parts side by side."""
+        if self._parallel is None:
+            return cost
+        if self._process != os.getpid():
+            # Each of two processes would use what is reserved once.
+            raise LedgerError("these parts were opened by another process: open them here")
+        return self._parallel.rise(self._part, cost)
 
     def charge(self, account: Account, entries: Sequence[Entry]) -> range:
         """Write charges to one account, on disk, all or none."""
@@ -292,10 +228,15 @@ class DurableLedger(Ledger):
         """Give back a reservation that was never charged: no row was read for it."""
         with self._lock:
             if account in self.accounts and not account.entries:
-                cost = self.facts.composition.cost(account.caps)
+                seq, cost = self._open(account), self.facts.composition.cost(account.caps)
                 back = [(self._person, unit, n) for unit, n in cost.items()]
                 with self._store.transaction() as change:
-                    self._append(change, "cancel", {}, self._open(account), movements=back)
+                    if not self._store.events(parent=seq):
+                        kept = back if self._parallel is None else []
+                        self._append(change, "cancel", {}, seq, movements=kept)
+                if self._parallel is not None:
+                    # It stays reserved, for any part.
+                    self._parallel.give_back(self._part, cost)
             super().cancel(account)
 
     def release(self, account: Account, text: str, summary: dict[str, Any]) -> str:
@@ -313,6 +254,11 @@ class DurableLedger(Ledger):
             raise LedgerError("this account was granted to another process: reserve one here")
         return seq
 
+    def stays_spent(self, account: Account) -> str:
+        """Say what an account cost that ended without a release, and where that is recorded."""
+        request = self._reserved[account][1]
+        return spent_words(account, f"; recorded in {self._store.url}, request {request}")
+
     def _append(
         self,
         change: Transaction,
@@ -325,33 +271,33 @@ class DurableLedger(Ledger):
             kind, body, dataset=self.facts.dataset, parent=parent, movements=movements
         )
 
-    def _check_left(
-        self, what: str, cost: Amounts, person: str, asked: Fraction, caps: Caps | None = None
-    ) -> None:
-        """Raise `Overspent` where a balance does not cover a cost."""
-        left = self._store.balances(self.facts.dataset).get(person, {})
-        if covers(left, cost):
-            return
-        units = ", ".join(
-            f"{unit} {float(fraction_of(unit, left.get(unit, 0))):.6g} of "
-            f"{float(fraction_of(unit, amount)):.6g}"
-            for unit, amount in cost.items()
-        )
-        most = fraction_of("epsilon", left.get("epsilon", 0))
-        if caps is not None:
-            most = largest_affordable(self.facts.composition, caps, left)
-        whose = f" of {person}" if person else ""
-        raise Overspent(
-            f"{what}: the budget{whose} of {self.facts.dataset} does not cover ε = "
-            f"{float(asked):.6g}. Left of what it needs: {units}. Largest affordable ε = "
-            f"{float(most):.6g}"
-        )
-
     def _reservation(self, request: str) -> Event | None:
         """The reservation of a request, unless it was cancelled."""
         made = self._store.events(dataset=self.facts.dataset, kind="reserve", request=request)
         open_ = [e for e in made if not self._store.events(parent=e.seq, kind="cancel")]
         return open_[0] if open_ else None
+
+
+def check_left(
+    store: Store, facts: Facts, person: str, what: str, cost: Amounts, caps: Caps | None = None
+) -> None:
+    """Raise `Overspent` where a balance does not cover a cost."""
+    left = store.balances(facts.dataset).get(person, {})
+    if covers(left, cost):
+        return
+    units = ", ".join(
+        f"{unit} {float(fraction_of(unit, amount)):.6g} of "
+        f"{float(fraction_of(unit, left.get(unit, 0))):.6g}"
+        for unit, amount in cost.items()
+    )
+    most = fraction_of("epsilon", left.get("epsilon", 0))
+    if caps is not None:
+        most = largest_affordable(facts.composition, caps, left)
+    whose = f"{person}'s budget" if person else "the budget"
+    raise Overspent(
+        f"{what}: {whose} on {facts.dataset} does not cover this. Asked, of what is left: {units}. "
+        f"Largest affordable ε = {float(most):.6g}"
+    )
 
 
 def taken(store: Store, facts: Facts) -> Amounts:
@@ -371,18 +317,19 @@ def _version() -> str:
 def _caps_to_dict(caps: Caps) -> dict[str, Any]:
     """Caps as exact numbers written as text."""
     return {
-        "pure": str(caps.pure),
+        "pure": [str(number) for number in caps.parts],
         "gaussian": [str(number) for number in caps.gaussian],
-        "mu2": str(caps.of("gdp")[0]),
+        "mu2": str(caps.mu2),
         "approximate": [str(number) for number in caps.approximate],
     }
 
 
-def _entry_to_dict(entry: Entry) -> dict[str, str]:
+def _entry_to_dict(entry: Entry) -> dict[str, Any]:
     """A charge as exact numbers written as text."""
     return {
         "query": entry.query,
         "kind": entry.share.kind,
+        "part": entry.share.part,
         "amount": str(entry.share.amount),
         "delta": str(entry.share.delta),
         "mechanism": entry.mechanism,

@@ -91,11 +91,10 @@ class Composition:
         if self.mode == "add":
             return whole({"epsilon": caps.epsilon, "delta": caps.delta}, up=True)
         plain = dict(zip(("epsilon", "delta"), caps.approximate, strict=True))
-        mu2 = caps.of("gdp")[0]
         if self.mode == "zcdp":
-            rho = sum((part**2 for part in pure_parts(caps)), mu2) / 2
+            rho = sum((part**2 for part in caps.parts), caps.mu2) / 2
             return whole({"rho": rho, **plain}, up=True)
-        return whole({"pure": caps.pure, "mu2": mu2, **plain}, up=True)
+        return whole({"pure": caps.pure, "mu2": caps.mu2, **plain}, up=True)
 
     def worth(self, taken: Amounts) -> tuple[Fraction, Fraction]:
         """What was taken so far as (ε, δ), ε rounded up: all fits together promise no less."""
@@ -133,11 +132,6 @@ class Composition:
         return cls(data["mode"], *numbers)  # type: ignore[arg-type]
 
 
-def pure_parts(caps: Caps) -> tuple[Fraction, ...]:
-    """The caps of pure ε of a fit: each is a mechanism of its own."""
-    return (caps.pure,)
-
-
 def covers(left: Amounts, cost: Amounts) -> bool:
     """Whether there is enough of every unit."""
     return all(left.get(unit, 0) >= amount for unit, amount in cost.items())
@@ -150,6 +144,7 @@ def scaled(caps: Caps, factor: Fraction) -> Caps:
         pure=caps.pure * factor,
         gaussian=(gaussian * factor, delta),
         approximate=(plain * factor, plain_delta),
+        parts=tuple(part * factor for part in caps.parts),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -9,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from sfumato._accounting.budget import Account, Caps, Ledger, Share
+from sfumato._accounting.receipt import Receipt
 from sfumato._base.types import Floats
 from sfumato._base.validation import check_epsilon, check_whole
 from sfumato._core.curator import Curator
+from sfumato._core.declared import Opened, opened_ledger
 from sfumato._core.queries.histograms import Binning, EqualBins, LogBins
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._lattice.box import Box, NanPolicy
-from sfumato._private_bounds.log_histogram import ColumnSupport, find_support
-from sfumato._private_bounds.trim import Span, locate, trim
+from sfumato._private_bounds.ranges import ColumnSupport, Span, find_support, locate, trim
 from sfumato.engines._open import rows_of
 
 SLICE = Fraction(1, 4)
@@ -51,7 +53,8 @@ def estimate_bounds(
     epsilon: float,
     groups: Any = None,  # noqa: ANN401
     max_rows_per_group: int = 1,
-    ledger: Ledger | None = None,
+    ledger: Opened | None = None,
+    dataset: str | None = None,
 ) -> tuple[Floats, Floats]:
     """Estimate, with ε-differential privacy, bounds of every column that hold nearly all rows.
 
@@ -63,8 +66,11 @@ def estimate_bounds(
         The privacy cost. It adds up with the fits on the same rows.
     groups, max_rows_per_group
         As in `PrivateKMeans`: protects each group as a whole.
-    ledger : Ledger, optional
-        The budget of the dataset, to be shared with a `Curator`; a new one by default.
+    ledger : Ledger, path or str, optional
+        The budget of the dataset, to be shared with a `Curator`; a new one by default. Also where
+        one is kept that lasts.
+    dataset : str, optional
+        The name of the dataset there.
 
     Returns
     -------
@@ -76,11 +82,31 @@ def estimate_bounds(
     if isinstance(X, Curator):
         raise TypeError("a Curator has its bounds already: pass the rows themselves")
     amount = check_epsilon(epsilon)
+    budget = Ledger(amount) if ledger is None else opened_ledger(ledger, dataset)
     curator = HistogramCurator(
-        X, ledger=ledger or Ledger(amount), groups=groups, max_rows_per_group=max_rows_per_group
+        X, ledger=budget, groups=groups, max_rows_per_group=max_rows_per_group
     )
     released = release_bounds(curator, amount)
+    if budget.durable:
+        text = json.dumps([released.lower, released.upper]) + "\n"
+        keep_bounds(budget, released, receipt_of(released, curator), text)
     return np.array(released.lower), np.array(released.upper)
+
+
+def receipt_of(released: ReleasedBounds, curator: HistogramCurator) -> Receipt:
+    """What the bounds cost, and what is promised."""
+    return Receipt.of(
+        released.account,
+        method="bounds",
+        neighbours=curator.neighbours,
+        notes=released.notes,
+        chapters=(curator.source,),
+    )
+
+
+def keep_bounds(ledger: Ledger, released: ReleasedBounds, receipt: Receipt, text: str) -> None:
+    """Keep bounds in a durable ledger, as the text of a file of bounds."""
+    ledger.release(released.account, text, receipt.summary())
 
 
 def release_bounds(curator: HistogramCurator, epsilon: Fraction) -> ReleasedBounds:

@@ -6,8 +6,6 @@ The prior is fitted to the released numbers themselves by maximum likelihood (Ki
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.ndimage import uniform_filter
@@ -26,13 +24,6 @@ _VALUE_STEPS = 60
 _FITTED = 2**13
 
 
-class _Pieces(NamedTuple):
-    """The likelihood of n numbers under m pieces of the prior, and the means within: (n, m)."""
-
-    likelihood: Floats
-    means: Floats
-
-
 def counts_behind(noisy: Floats, scale: float, *, kappa: float = 1.5, doubt: float = 0.8) -> Floats:
     """Estimate counts of at least 0 from counts (n,) with Laplace noise.
 
@@ -46,21 +37,21 @@ def counts_behind(noisy: Floats, scale: float, *, kappa: float = 1.5, doubt: flo
     values = np.maximum(noisy, 0.0)
     seen, tally = _binned(values, scale)
     edges = np.geomspace(scale / 2, values.max() + 3 * scale, _PIECES + 1)
-    pieces = _laplace_pieces(seen, edges, scale)
+    likelihood, means = _laplace_pieces(seen, edges, scale)
     prior = np.full(_PIECES + 1, 0.5 / _PIECES)
     prior[0] = 0.5
     taken = min(kappa / len(noisy), 0.5)
     for _ in range(_COUNT_STEPS):
-        prior = _step(pieces.likelihood, prior, tally)
+        prior = _step(likelihood, prior, tally)
         above = prior[1:].sum()
         prior[1:] *= max(above - taken, 1e-9) / max(above, 1e-9)
         prior[0] = 1 - prior[1:].sum()
-    posterior = _posterior(pieces.likelihood, prior)
-    means = (posterior * pieces.means).sum(axis=1)
+    posterior = _posterior(likelihood, prior)
+    estimates = (posterior * means).sum(axis=1)
     small = np.append(True, np.sqrt(edges[1:] * edges[:-1]) < scale)
     doubts = posterior[:, small].sum(axis=1)
     clear = np.interp(values, seen, doubts) < doubt
-    return np.where(clear, np.interp(values, seen, means), 0.0)
+    return np.where(clear, np.interp(values, seen, estimates), 0.0)
 
 
 def values_behind(noisy: Floats, std: Floats | float) -> Floats:
@@ -86,15 +77,15 @@ def _by_atoms(noisy: Floats, std: Floats | float, atoms: Floats) -> Floats:
     # Of very many values evenly chosen ones, from the lowest to the highest, fit the prior as well.
     order = np.argsort(noisy, kind="stable") if len(noisy) > _FITTED else np.arange(len(noisy))
     fitted = order[:: -(-len(noisy) // _FITTED)]
-    likelihood = _gaussian_pieces(noisy[fitted], stds[fitted], atoms).likelihood
+    likelihood, _ = _gaussian_pieces(noisy[fitted], stds[fitted], atoms)
     prior = np.full(len(atoms), 1 / len(atoms))
     for _ in range(_VALUE_STEPS):
         prior = _step(likelihood, prior, np.ones(len(fitted)))
     out = np.empty(len(noisy))
     for start in range(0, len(noisy), _FITTED):
         part = slice(start, start + _FITTED)
-        pieces = _gaussian_pieces(noisy[part], stds[part], atoms)
-        out[part] = (_posterior(pieces.likelihood, prior) * pieces.means).sum(axis=1)
+        likelihood, means = _gaussian_pieces(noisy[part], stds[part], atoms)
+        out[part] = (_posterior(likelihood, prior) * means).sum(axis=1)
     return out
 
 
@@ -122,8 +113,11 @@ def _binned(values: Floats, scale: float) -> tuple[Floats, Floats]:
     return np.bincount(bins, values)[full] / tally[full], tally[full]
 
 
-def _laplace_pieces(seen: Floats, edges: Floats, scale: float) -> _Pieces:
-    """0 and the steps between edges (m,), under Laplace noise on n numbers; exact integrals."""
+def _laplace_pieces(seen: Floats, edges: Floats, scale: float) -> tuple[Floats, Floats]:
+    """The likelihood of n numbers under m pieces of the prior, and the means within: (n, m).
+
+    The pieces are 0 and the steps between edges (m,), under Laplace noise; exact integrals.
+    """
     gaps = (seen[:, None] - edges) / scale
     tails = np.exp(-np.abs(gaps)) / 2
     signed = np.copysign(tails, gaps)
@@ -136,18 +130,18 @@ def _laplace_pieces(seen: Floats, edges: Floats, scale: float) -> _Pieces:
     widths = np.diff(edges) / scale
     at_zero = np.exp(-seen[:, None] / scale) / 2
     likelihood = np.hstack([at_zero, mass / widths])
-    return _Pieces(likelihood, np.hstack([np.zeros((len(seen), 1)), means]))
+    return likelihood, np.hstack([np.zeros((len(seen), 1)), means])
 
 
-def _gaussian_pieces(noisy: Floats, stds: Floats, atoms: Floats) -> _Pieces:
-    """Atoms (m,) under Gaussian noise (n,); spread out where the noise is finer than their gaps."""
+def _gaussian_pieces(noisy: Floats, stds: Floats, atoms: Floats) -> tuple[Floats, Floats]:
+    """The same for atoms (m,), spread out where Gaussian noise is finer than their gaps."""
     spread = np.maximum(np.gradient(atoms) / 2 - stds[:, None], 0) ** 2
     variance = spread + stds[:, None] ** 2
     squares = (noisy[:, None] - atoms) ** 2 / variance
     # Only ratios within a row count, so the largest may as well be near 1.
     squares -= squares.min(axis=1, keepdims=True)
     likelihood = np.exp(-squares / 2) * (stds[:, None] / np.sqrt(variance))
-    return _Pieces(likelihood, atoms + (noisy[:, None] - atoms) * (spread / variance))
+    return likelihood, atoms + (noisy[:, None] - atoms) * (spread / variance)
 
 
 _LEAST = 40
@@ -202,8 +196,7 @@ def _groups(kinds: Ints) -> list[Ints]:
 def _clearness(grid: Floats, width: int, scale: float) -> Floats:
     """z-score of the sum of every cell's neighbours under noise alone; grid: d axes."""
     neighbours = _box_sums(np.ones_like(grid), width).round() - 1
-    clearness: Floats = (_box_sums(grid, width) - grid) / _std(neighbours, scale)
-    return clearness
+    return (_box_sums(grid, width) - grid) / _std(neighbours, scale)
 
 
 def _pooled(grid: Floats, counts: Floats, scale: float) -> Floats:

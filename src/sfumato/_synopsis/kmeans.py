@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato._base.types import Floats, Ints
+from sfumato._base.types import Floats, Ints, Rng
 
 # A swap may cost this part more before the other centres move.
 HOPE = 0.05
@@ -110,26 +110,24 @@ def swap_losses(
     return losses.astype(np.float64).reshape(-1, k)
 
 
-def greedy_seeds(
-    points: Floats, weights: Floats, lifted: Lifted, k: int, rng: np.random.Generator
-) -> Floats:
-    """Greedy k-means++ on points (n, d) with weights (n,): k of them, (k, d).
+def greedy_seeds(mass: Weighted, k: int, rng: Rng) -> Floats:
+    """Greedy k-means++: k of the points, (k, d).
 
     Of a few points drawn by weight × squared distance, the one that lowers the cost most.
     """
     candidates = 2 + int(np.log(k))
-    chosen = draw(weights, 1, rng)
-    first = lifted.to(points[chosen])[0]
+    chosen = draw(mass.weights, 1, rng)
+    first = mass.lifted.to(mass.points[chosen])[0]
     while len(chosen) < k:
-        drawn = draw(weights * first, candidates, rng)
-        gaps = np.minimum(first, lifted.to(points[drawn]))
-        best = int((gaps @ weights).argmin())
+        drawn = draw(mass.weights * first, candidates, rng)
+        gaps = np.minimum(first, mass.lifted.to(mass.points[drawn]))
+        best = int((gaps @ mass.weights).argmin())
         chosen = np.append(chosen, drawn[best])
         first = gaps[best]
-    return points[chosen]
+    return mass.points[chosen]
 
 
-def draw(chances: Floats, n: int, rng: np.random.Generator) -> Ints:
+def draw(chances: Floats, n: int, rng: Rng) -> Ints:
     """Draw n indices by chances (points,); all alike where every chance is 0."""
     sums = np.cumsum(chances)
     if sums[-1] <= 0:
@@ -246,13 +244,7 @@ def move(mass: Weighted, state: State, moved: Ints, to: Floats) -> State:
 
 
 def weighted_kmeans(
-    points: Floats,
-    weights: Floats,
-    k: int,
-    rng: np.random.Generator,
-    *,
-    n_starts: int = 4,
-    patience: int = 10,
+    points: Floats, weights: Floats, k: int, rng: Rng, *, n_starts: int = 4, patience: int = 10
 ) -> tuple[Floats, float]:
     """Find k centres of points (n, d) with weights (n,) of at least 0; returns them and their cost.
 
@@ -280,7 +272,7 @@ def weighted_kmeans(
     return best.centers + middle, unit * best.cost
 
 
-def _sample(mass: Weighted, max_points: int, rng: np.random.Generator) -> Weighted:
+def _sample(mass: Weighted, max_points: int, rng: Rng) -> Weighted:
     """Points sampled by weight and by weight × distance² (Bachem et al. 2018)."""
     far = mass.weights * mass.lifted.squares
     chances = mass.weights / mass.weights.sum() + far / max(far.sum(), 1e-300)
@@ -293,7 +285,7 @@ def _sample(mass: Weighted, max_points: int, rng: np.random.Generator) -> Weight
     return Weighted.of(mass.points[drawn], weights)
 
 
-def _best(mass: Weighted, k: int, rng: np.random.Generator, n_starts: int, patience: int) -> State:
+def _best(mass: Weighted, k: int, rng: Rng, n_starts: int, patience: int) -> State:
     """Search from a few starts; where one takes long, stop once two have ended alike."""
     best = _search(mass, k, rng, patience)
     quick = len(mass) * k <= _QUICK
@@ -311,17 +303,13 @@ def _steps(mass: Weighted, k: int, work: float, limit: int) -> int:
     return min(max(int(work / (len(mass) * k)), 2), limit)
 
 
-def _search(mass: Weighted, k: int, rng: np.random.Generator, patience: int) -> State:
-    state = lloyd(
-        mass,
-        assign(mass, greedy_seeds(mass.points, mass.weights, mass.lifted, k, rng)),
-        _FIRST_STEPS,
-    )
+def _search(mass: Weighted, k: int, rng: Rng, patience: int) -> State:
+    state = lloyd(mass, assign(mass, greedy_seeds(mass, k, rng)), _FIRST_STEPS)
     state = _swap(mass, state, rng, patience)
     return lloyd(mass, state, _steps(mass, k, _LAST_WORK, _LAST_STEPS))
 
 
-def _swap(mass: Weighted, state: State, rng: np.random.Generator, patience: int) -> State:
+def _swap(mass: Weighted, state: State, rng: Rng, patience: int) -> State:
     """Swap one centre for a point and take Lloyd steps, as long as that lowers the cost."""
     k, failures = len(state.centers), 0
     second = mass.lifted.second(state.centers, state.own)
@@ -337,7 +325,7 @@ def _swap(mass: Weighted, state: State, rng: np.random.Generator, patience: int)
     return state
 
 
-def _try(mass: Weighted, state: State, second: Floats, rng: np.random.Generator) -> State:
+def _try(mass: Weighted, state: State, second: Floats, rng: Rng) -> State:
     """Swap a point drawn by its cost and a centre; second: (n,), squared distances."""
     drawn = draw(mass.weights * state.first, _CANDIDATES, rng)
     gaps = mass.lifted.to(mass.points[drawn])

@@ -1,4 +1,4 @@
-"""k-means on noisy counts as they were released.
+"""k-means on noisy counts as they were released, from starts that look at no data.
 
 Negative counts cancel the positive noise of other cells, so no weight is clipped or rounded (Su,
 Cao, Li, Bertino, Jin. Differentially private k-means clustering. CODASPY 2016, §4.2). Departs from
@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato._base.types import Floats
+from sfumato._base.types import Floats, Mask, Rng
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.cells import BLOCK, Cells, WeightedCells, coarser, finer, whole
 from sfumato._synopsis.kmeans import HOPE, lift, sums_by_center, swap_losses
-from sfumato._synopsis.starts import sphere_packings
 
 _STEPS = 50
 _STILL = 1e-4
@@ -62,7 +61,7 @@ class SignedKMeans:
         self._whole = whole(cells, weights, noise_std)
         self._sums: dict[int, WeightedCells] = {}
 
-    def solve(self, k: int, *, n_starts: int, rng: np.random.Generator) -> Clusters:
+    def solve(self, k: int, *, n_starts: int, rng: Rng) -> Clusters:
         """Find k centres, in the cube, from sphere-packing starts; the lowest cost wins."""
         levels = self._levels(k)
         starts = sphere_packings(n_starts, k, self._whole.n_features, rng) / REACH
@@ -133,9 +132,8 @@ def totals(cells: WeightedCells, centers: Floats) -> Floats:
         scores = points @ slopes
         scores += offsets
         labels = (scores.reshape(-1, starts, k).argmin(axis=2) + first).ravel()
-        out += sums_by_center(
-            labels, table if starts == 1 else np.repeat(table, starts, axis=1), len(flat)
-        )
+        each = table if starts == 1 else np.repeat(table, starts, axis=1)
+        out += sums_by_center(labels, each, len(flat))
     return np.moveaxis(out.reshape(-1, starts, k), 0, 2)
 
 
@@ -190,3 +188,97 @@ def best_swaps(cells: WeightedCells, centers: Floats) -> Floats:
     variants = np.repeat(centers[None], len(best), axis=0)
     variants[np.arange(len(best)), away[best]] = points[places[best]]
     return variants
+
+
+# The radius is found to 1/128 of the box's half width.
+_HALVINGS = 7
+_TRIES_PER_POINT = 20
+_FEW_TRIES = 4
+_MANY_FEATURES = 16
+_PAIRS = 2.5e7
+_SHRINK = 0.92
+
+
+def sphere_packing(k: int, n_features: int, rng: Rng) -> Floats:
+    """Place k random points at least a from each border and 2a from each other, in lattice units.
+
+    The largest a for which placing succeeds is found by bisection (Su et al. 2015, §4.1.1). Where
+    k²·d is too large to compare all pairs the points are uniformly random.
+    """
+    best, _ = _bisect(k, n_features, rng)
+    return best * REACH
+
+
+def sphere_packings(n: int, k: int, n_features: int, rng: Rng) -> Floats:
+    """Place n sets of k points as `sphere_packing` does, with one search for the radius.
+
+    The radius of a set that fails is made smaller until it succeeds.
+    """
+    _, radius = _bisect(k, n_features, rng)
+    sets = rng.uniform(-1, 1, (n, k, n_features))
+    left = np.arange(n if radius else 0)
+    tries = _tries(k, n_features)
+    # Bisection ends at a radius for which placing often fails.
+    while len(left):
+        radius *= _SHRINK
+        points, placed = _throw_sets(len(left), (k, n_features), radius, tries, rng)
+        sets[left[placed]] = points[placed]
+        left = left[~placed]
+    return sets * REACH
+
+
+def _tries(k: int, n_features: int) -> int:
+    # In many dimensions random points are far apart: a few tries find as good a packing.
+    limit = _TRIES_PER_POINT if n_features < _MANY_FEATURES else _FEW_TRIES
+    return int(np.clip(_PAIRS / (k * k * n_features), 2, limit)) * k
+
+
+def _bisect(k: int, n_features: int, rng: Rng) -> tuple[Floats, float]:
+    """Find a packing with the largest radius, and that radius: 0 where it is not searched for."""
+    best = rng.uniform(-1, 1, (k, n_features))
+    feasible, infeasible = 0.0, 1.0
+    if k * k * n_features > _PAIRS:
+        return best, feasible
+    tries = _tries(k, n_features)
+    for _ in range(_HALVINGS):
+        radius = (feasible + infeasible) / 2
+        points = _throw_darts(k, n_features, radius, tries, rng)
+        if len(points) == k:
+            feasible, best = radius, points
+        else:
+            infeasible = radius
+    return best, feasible
+
+
+def _throw_darts(k: int, n_features: int, radius: float, tries: int, rng: Rng) -> Floats:
+    """Keep each of `tries` random points, in turn, if no point kept before is nearer than 2a."""
+    darts = rng.uniform(radius - 1, 1 - radius, (tries, n_features))
+    # |x − y|² ≥ 4a² with one product of the matrix and a vector.
+    half = np.square(darts).sum(axis=1) / 2
+    free = np.ones(tries, dtype=bool)
+    kept: list[int] = []
+    while len(kept) < k and free.any():
+        chosen = int(np.argmax(free))
+        kept.append(chosen)
+        free &= half - darts @ darts[chosen] >= 2 * radius**2 - half[chosen]
+        free[chosen] = False
+    return darts[kept]
+
+
+def _throw_sets(
+    n: int, shape: tuple[int, int], radius: float, tries: int, rng: Rng
+) -> tuple[Floats, Mask]:
+    """Throw darts for n sets of `shape` at once; returns the sets and which of them are whole."""
+    k, n_features = shape
+    darts = rng.uniform(radius - 1, 1 - radius, (n_features, n, tries))
+    free = np.ones((n, tries), dtype=bool)
+    points = np.empty((k, n_features, n))
+    placed = np.ones(n, dtype=bool)
+    each = np.arange(n)
+    for point in points:
+        chosen = free.argmax(axis=1)
+        placed &= free[each, chosen]
+        point[:] = darts[:, each, chosen]
+        free &= ((darts - point[:, :, None]) ** 2).sum(axis=0) >= (2 * radius) ** 2
+        free[each, chosen] = False
+    return np.moveaxis(points, 2, 0), placed

@@ -5,7 +5,7 @@ Owner-side: reads raw rows and knows the members. See `sfumato.attacks`. rows: (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -102,8 +102,15 @@ CONFIDENCE = 0.95
 
 def clopper_pearson(hits: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """Return the exact interval of a rate that was seen `hits` times in `trials`."""
-    interval = stats.binomtest(hits, trials).proportion_ci(confidence, method="exact")
-    return float(interval.low), float(interval.high)
+    others = check_whole(trials, "trials") - check_whole(hits, "hits", least=0)
+    if others < 0 or not 0 <= confidence <= 1:
+        raise ValueError(
+            "hits must be at most the trials and confidence from 0 to 1, got "
+            f"hits={hits}, trials={trials}, confidence={confidence}"
+        )
+    tail = (1 - confidence) / 2
+    low, high = stats.beta.ppf((tail, 1 - tail), (hits, hits + 1), (others + 1, others))
+    return float(low) if hits else 0.0, float(high) if others else 1.0
 
 
 @dataclass(frozen=True)
@@ -224,31 +231,6 @@ def _log_ratio(seen: Floats, scores: Floats, inside: np.ndarray) -> Floats:
 _LEAF = 5
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One attacked model: its members, others like them, and halves of other rows for shadows."""
-
-    members: Floats
-    others: Floats
-    shadows: tuple[tuple[Floats, Floats], ...]
-
-
-def trials(rows: ArrayLike, n_models: int, n_shadows: int, seed: int) -> Iterator[Trial]:
-    """Split rows, (n, d), anew for each attacked model: 1/4 in, 1/4 out, 1/2 for shadows."""
-    pool = pool_of(rows)
-    n_models, n_shadows = check_whole(n_models, "n_models"), check_whole(n_shadows, "n_shadows")
-    rng = np.random.default_rng(seed)
-    quarter = len(pool) // 4
-    for _ in range(n_models):
-        mixed = pool[rng.permutation(len(pool))]
-        rest = mixed[2 * quarter :]
-        halves = []
-        for _ in range(n_shadows):
-            order = rng.permutation(len(rest))
-            halves.append((rest[order[:quarter]], rest[order[quarter : 2 * quarter]]))
-        yield Trial(mixed[:quarter], mixed[quarter : 2 * quarter], tuple(halves))
-
-
 def shadow_attack(
     make_model: Factory,
     rows: ArrayLike,
@@ -271,7 +253,7 @@ def shadow_attack(
         forest = RandomForestClassifier(n_trees, min_samples_leaf=_LEAF, random_state=random_state)
         return forest.fit(said, inside).predict  # type: ignore[no-any-return]
 
-    return _attacked(make_model, learn, trials(rows, n_models, n_shadows, random_state))
+    return _attacked(make_model, learn, rows, n_models, n_shadows, random_state)
 
 
 def art_attack(
@@ -305,26 +287,26 @@ def art_attack(
         attack.fit(pred=members, y=classes(members), test_pred=others, test_y=classes(others))
         return lambda said: attack.infer(None, y=classes(said), pred=said).ravel()
 
-    return _attacked(make_model, learn, trials(rows, n_models, n_shadows, random_state))
+    return _attacked(make_model, learn, rows, n_models, n_shadows, random_state)
 
 
-def _attacked(make_model: Factory, learn: Learner, tried: Iterator[Trial]) -> Membership:
-    """Attack one model in every trial."""
+def _attacked(
+    make_model: Factory, learn: Learner, rows: ArrayLike, n_models: int, n_shadows: int, seed: int
+) -> Membership:
+    """Attack models, each on rows split anew: 1/4 members, 1/4 others, 1/2 for shadows."""
+    pool = pool_of(rows)
+    n_models, n_shadows = check_whole(n_models, "n_models"), check_whole(n_shadows, "n_shadows")
+    rng = np.random.default_rng(seed)
+    quarter = len(pool) // 4
     guesses = []
-    for trial in tried:
-        said, inside = lessons(make_model, trial)
-        model = make_model(trial.members)
-        guess = learn(said, inside, model)
-        guesses.append(tuple(guess(outputs(model, part)) for part in (trial.members, trial.others)))
+    for _ in range(n_models):
+        mixed = pool[rng.permutation(len(pool))]
+        members, others, rest = np.split(mixed, [quarter, 2 * quarter])
+        said, inside = [], np.tile(np.repeat([1, 0], quarter), n_shadows)
+        for _ in range(n_shadows):
+            seen = rest[rng.permutation(len(rest))[: 2 * quarter]]
+            said.append(outputs(make_model(seen[:quarter]), seen))
+        model = make_model(members)
+        guess = learn(np.concatenate(said), inside, model)
+        guesses.append(tuple(guess(outputs(model, part)) for part in (members, others)))
     return membership_of(guesses)
-
-
-def lessons(make_model: Factory, trial: Trial) -> tuple[Floats, Ints]:
-    """What shadow models say about rows inside (1) and outside (0)."""
-    said, answers = [], []
-    for inside, outside in trial.shadows:
-        shadow = make_model(inside)
-        for rows, answer in ((inside, 1), (outside, 0)):
-            said.append(outputs(shadow, rows))
-            answers.append(np.full(len(rows), answer))
-    return np.concatenate(said), np.concatenate(answers)

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
+from scipy.spatial.distance import cdist
 from scipy.stats import qmc
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsRegressor
@@ -116,45 +118,26 @@ def reconstruction_attack(
 
 
 def _from_density(perturbation: Any, reports: Floats, prior: Prior) -> Floats:  # noqa: ANN401
-    widths = noise_widths(perturbation)
-    lattice, clamp = perturbation.plan_.lattice, perturbation.plan_.clamp
+    widths, d = noise_widths(perturbation), reports.shape[1]
+    lattice = perturbation.plan_.lattice
     lower, upper = (np.asarray(side) / widths for side in (lattice.box.lower, lattice.box.upper))
     seen, places = reports / widths, prior.points / widths
     edge = float(lattice.steps[0] / widths[0]) / 2
     out = (seen >= upper - edge).astype(int) - (seen <= lower + edge).astype(int)
-    if not clamp:
-        out[:] = 0
-    overshoots = _overshoots(seen.shape[1])
+    out *= perturbation.plan_.clamp
+    # How far reports may have been beyond the bounds: quantiles of Exponential(1/√d). No density
+    # of nD-Laplace falls faster along the axes, so that importance weights are bounded.
+    even = qmc.Sobol(d, seed=np.random.default_rng(0)).random(_OVERSHOOTS)
+    overshoots = -np.log1p(-even) * np.sqrt(d)
     found = np.empty_like(seen)
     for i, report in enumerate(seen):
-        logs = _log_likelihood(report, out[i], places, overshoots)
+        beyond = out[i] * (overshoots if out[i].any() else overshoots[:1])
+        # Importance sampling: an overshoot t was drawn with density ∝ e^{−t/√d}.
+        tilt = np.abs(beyond).sum(axis=1, keepdims=True) / np.sqrt(d)
+        logs = special.logsumexp(tilt - cdist(report + beyond, places), axis=0)
         parts = prior.weights * np.exp(logs - logs.max())
         found[i] = parts @ prior.points / parts.sum()
     return found
-
-
-def _overshoots(d: int) -> Floats:
-    """How far reports may have been beyond the bounds: quantiles of Exponential(1/√d).
-
-    No density of nD-Laplace falls faster along the axes, so that importance weights are bounded.
-    """
-    even = qmc.Sobol(d, seed=np.random.default_rng(0)).random(_OVERSHOOTS)
-    far: Floats = -np.log1p(-even) * np.sqrt(d)
-    return far
-
-
-def _log_likelihood(report: Floats, out: Any, places: Floats, overshoots: Floats) -> Floats:  # noqa: ANN401
-    """Log density of a report, (d,), for each place, (m, d); integrated beyond the bounds."""
-    if not out.any():
-        logs: Floats = -np.sqrt(np.square(report - places).sum(axis=1))
-        return logs
-    # Importance sampling: an overshoot t was drawn with density ∝ e^{−t/√d}.
-    beyond = report + out * overshoots
-    weights = (np.abs(out) * overshoots).sum(axis=1) / np.sqrt(len(report))
-    total = np.full(len(places), -np.inf)
-    for point, weight in zip(beyond, weights, strict=True):
-        total = np.logaddexp(total, weight - np.sqrt(np.square(point - places).sum(axis=1)))
-    return total
 
 
 def _from_simulation(perturbation: Any, reports: Floats, prior: Prior) -> Floats:  # noqa: ANN401

@@ -42,6 +42,14 @@ def main(
         typer.echo(context.get_help())
 
 
+ledger = typer.Typer(
+    help="Budgets that last: create them, share them, see who spent what for what.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(ledger, name="ledger")
+
+
 def _add(command: type[Command]) -> None:
     """Add a command: what it requires is listed first, --json last."""
     options = sorted(
@@ -49,7 +57,9 @@ def _add(command: type[Command]) -> None:
         key=lambda option: (option.default is not option.empty, option.name == "as_json"),
     )
     command.__signature__ = Signature(options)  # type: ignore[attr-defined]
-    app.command(command.__name__.lower())(command)
+    name = command.__name__.lower()
+    of_ledger = name.startswith("ledger")
+    (ledger if of_ledger else app).command(name.removeprefix("ledger"))(command)
 
 
 for _command in COMMANDS:

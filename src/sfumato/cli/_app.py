@@ -16,6 +16,8 @@ from sfumato.cli._options import COMMANDS
 
 WRONG_INPUT = 2
 BUDGET_REFUSED = 3
+VIOLATION = 4
+INTERRUPTED = 130
 
 
 class Commands(TyperGroup):
@@ -45,17 +47,19 @@ def _refusals() -> Iterator[None]:
     """End with one line on standard error, unless the error is a bug."""
     try:
         yield
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         refusal = _refusal(error)
         if refusal is None:
             raise
         message, code = refusal
-        typer.echo(message, err=True)
+        typer.echo(". ".join([message, *getattr(error, "__notes__", ())]), err=True)
         raise typer.Exit(code) from None
 
 
-def _refusal(error: Exception) -> tuple[str, int] | None:
+def _refusal(error: BaseException) -> tuple[str, int] | None:
     """The message for an error and the code to exit with; None if it is passed on as it is."""
+    if isinstance(error, KeyboardInterrupt):
+        return "sfumato: interrupted", INTERRUPTED
     if isinstance(error, typer.Exit | typer.Abort | BrokenPipeError):
         return None
     if hasattr(error, "format_message"):

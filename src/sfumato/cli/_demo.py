@@ -57,7 +57,9 @@ With rows of your own, and bounds that you know without looking at them:
 
 def run(request: o.Demo) -> None:
     """Invent people, fit, and show the result."""
-    people = _people(np.random.default_rng(5))
+    rng = np.random.default_rng(5)
+    clouds = [rng.normal((x, y), (0.5, 0.65), (n, 2)) for x, y, n in _KINDS]
+    people = np.clip(np.concatenate(clouds), _BOX.lower, _BOX.upper)
     model = PrivateKMeans(
         n_clusters=len(_KINDS), epsilon=1.0, bounds=(_BOX.lower, _BOX.upper), random_state=0
     )
@@ -75,11 +77,6 @@ def run(request: o.Demo) -> None:
     out.print(_comparison(model, people))
     print_receipt(out, model.receipt_)
     out.print(_MEANING)
-
-
-def _people(rng: np.random.Generator) -> Floats:
-    clouds = [rng.normal((x, y), (0.5, 0.65), (n, 2)) for x, y, n in _KINDS]
-    return np.clip(np.concatenate(clouds), _BOX.lower, _BOX.upper)
 
 
 def _comparison(model: PrivateKMeans, people: Floats) -> Table:

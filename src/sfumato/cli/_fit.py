@@ -2,70 +2,110 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import typer
 
-from sfumato._base.files import atomic_text
+from sfumato._base.files import atomic_path, atomic_text
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
+from sfumato._ledger.store import LedgerError
 from sfumato._private_kmeans import PRIVATE, PrivateKMeans, load
+from sfumato._released_model import text_of
 from sfumato.cli import _options as o
 from sfumato.cli._app import passes, print_json, progress
 from sfumato.cli._inputs import (
-    BoundedColumns,
     check_engine,
     check_groups,
+    check_large,
     check_output,
     file_of,
     fit_on,
     needed_box,
+    with_declared_bounds,
 )
 from sfumato.cli._inspect import check_rows
 from sfumato.cli._methods import configured
-from sfumato.cli._show import console, print_centers, print_receipt, shown
-from sfumato.engines._files import layout_of
+from sfumato.cli._show import console, counted, print_centers, print_receipt, shown
+from sfumato.engines._files import TableFile, layout_of
 from sfumato.engines.formats._table import Layout
 
 
 def run(request: o.Fit) -> None:
     """Fit, write the model, and print it. All that can be refused is refused before the charge."""
-    _check(request)
-    if request.bounds and request.bounds_file is not None:
-        raise ValueError("bounds come from --bounds or from --bounds-file, not from both")
+    model = _model(request)
+    request = with_declared_bounds(request)
     file = file_of(request, request.data)
     layout = layout_of(file, groups=request.groups)
     _check_output(request, *(Path(each.where) for each in layout.table.files if each.local))
-    model = _model(request, layout)
+    model.bounds = _bounds(request, layout)
     check_rows(request, layout)
     many = len(request.data) > 1
     title = f"{len(request.data)} files" if many else Path(request.data[0]).name
-    with passes(f"fitting {title}"):
+    with _reserved(request, model) as place, passes(f"fitting {title}"):
+        unkept = _fitted(request, model, file)
+        model.save(place)
+    if unkept is not None:
+        unkept.add_note(f"The fit was charged and is in {request.output}, but not in the ledger")
+        raise unkept
+    _print(request, model, layout, title)
+
+
+def _fitted(request: o.Fit, model: PrivateKMeans, file: TableFile) -> LedgerError | None:
+    """Fit. A release that the ledger could not keep is no reason to lose it."""
+    try:
         fit_on(request, model, file)
-    model.save(request.output)
+    except LedgerError as error:
+        if not hasattr(model, "receipt_"):
+            raise
+        return error
+    return None
+
+
+def _print(request: o.Fit, model: PrivateKMeans, layout: Layout, title: str) -> None:
+    kept = {"request": model.request_} if request.ledger else {}
     if request.as_json:
-        print_json({"written_to": str(request.output), **shown(model)})
+        print_json({"written_to": str(request.output), **kept, **shown(model)})
         return
     out = console()
     k = len(model.cluster_centers_)
-    centers = "centre" if k == 1 else "centres"
-    out.print(f"{k} private {centers} of {title}, by {request.method}")
+    out.print(f"{counted(k, 'private centre')} of {title}, by {request.method}")
     print_centers(out, model, layout.titles)
     print_receipt(out, model.receipt_)
     out.print(f"Model written to {request.output}", soft_wrap=True)
+    if kept:
+        out.print(f"Kept in {request.ledger} as request {model.request_}", soft_wrap=True)
 
 
-def _n_clusters(request: o.Fit) -> int | str:
-    return int(request.k) if request.k.lstrip("+-").isdecimal() else request.k
+@contextmanager
+def _reserved(request: o.Fit, model: PrivateKMeans) -> Iterator[Path]:
+    """A place for the model, made before anything is spent. What is spent is not lost with it."""
+    try:
+        with atomic_path(request.output) as place:
+            yield place
+    except (OSError, KeyboardInterrupt) as error:
+        if hasattr(model, "receipt_"):
+            error.add_note(f"{request.output} was not written, and {_unwritten(request, model)}")
+        raise
 
 
-def _check(request: o.Fit) -> None:
-    """Refuse what is wrong whatever the file holds."""
-    n_clusters = _n_clusters(request)
-    if n_clusters != "auto":
-        if isinstance(n_clusters, str):
-            raise ValueError(f"-k must be a whole number or auto, got {request.k!r}")
-        check_whole(n_clusters, "-k")
+def _unwritten(request: o.Fit, model: PrivateKMeans) -> str:
+    """What was spent for a model that could not be written, and where it is."""
+    spent = f"ε = {model.receipt_.epsilon:g} is spent"
+    if request.ledger:
+        get = f"sfumato ledger releases {request.ledger} --get {model.request_} -o FILE"
+        return f"{spent}. The model is kept: {get}"
+    typer.echo(text_of(model))
+    return f"{spent}. The model is printed on standard output instead"
+
+
+def _model(request: o.Fit) -> PrivateKMeans:
+    """The model, but for its bounds. Refuses what is wrong whatever the file holds."""
+    n_clusters = _n_clusters(request.k)
     check_epsilon(request.epsilon)
+    check_large(request, request.epsilon)
     check_delta(request.delta)
     check_groups(request)
     if request.n_rows is not None:
@@ -74,23 +114,14 @@ def _check(request: o.Fit) -> None:
         raise ValueError(
             f"--random-state must be a whole number from 0 to 2^32 - 1, got {request.random_state}"
         )
-    configured(request.method, request.settings)
+    method = configured(request.method, request.settings)
     check_engine(request)
     _check_output(request)
-
-
-def _check_output(request: o.Fit, *files: Path) -> None:
-    bounds = [] if request.bounds_file is None else [request.bounds_file]
-    check_output(request.output, *map(Path, request.data), *files, *bounds)
-
-
-def _model(request: o.Fit, layout: Layout) -> PrivateKMeans:
     return PrivateKMeans(
-        n_clusters=_n_clusters(request),
+        n_clusters=n_clusters,
         epsilon=request.epsilon,
         delta=request.delta,
-        bounds=_bounds(request, layout),
-        method=configured(request.method, request.settings),
+        method=method,
         n_rows=request.n_rows,
         nan="drop" if request.nan is o.Nan.DROP else "center",
         max_rows_per_group=request.max_rows_per_group,
@@ -98,17 +129,29 @@ def _model(request: o.Fit, layout: Layout) -> PrivateKMeans:
     )
 
 
+def _n_clusters(text: str) -> int | str:
+    if text == "auto":
+        return text
+    if not text.lstrip("+-").isdecimal():
+        raise ValueError(f"-k must be a whole number or auto, got {text!r}")
+    return check_whole(int(text), "-k")
+
+
+def _check_output(request: o.Fit, *files: Path) -> None:
+    bounds = [] if request.bounds_file is None else [request.bounds_file]
+    check_output(request.output, *map(Path, request.data), *files, *bounds, force=request.force)
+
+
 def _bounds(request: o.Fit, layout: Layout) -> str | tuple[tuple[float, ...], ...]:
-    if PRIVATE in (request.bounds or []):
-        if request.bounds != [PRIVATE] or request.bounds_file is not None:
-            raise ValueError(
-                "--bounds private estimates the bounds of all columns: give no other bounds"
-            )
-        return PRIVATE
-    box = needed_box(
-        request, layout, "; or --bounds private, which estimates them with a quarter of ε"
-    )
-    return box.lower, box.upper
+    if PRIVATE not in (request.bounds or []):
+        private = "; or --bounds private, which estimates them with a quarter of ε"
+        box = needed_box(request, layout, private)
+        return box.lower, box.upper
+    if request.bounds != [PRIVATE]:
+        raise ValueError(
+            "--bounds private estimates the bounds of all columns: give no other bounds"
+        )
+    return PRIVATE
 
 
 def run_predict(request: o.Predict) -> None:
@@ -134,8 +177,8 @@ def run_predict(request: o.Predict) -> None:
         return
     out = console()
     if missing:
-        have = "row has" if missing == 1 else "rows have"
-        out.print(f"{missing:,} {have} missing cells, taken for the centre of their column.")
+        have = counted(missing, "row has", "rows have")
+        out.print(f"{have} missing cells, taken for the centre of their column.")
     out.print(f"{rows:,} labels written to {output}", soft_wrap=True)
 
 
@@ -150,7 +193,7 @@ def _layout(model: PrivateKMeans, request: o.Predict) -> Layout:
     """Find the model's columns in the file: by the model's names, or else by position."""
     names, data = getattr(model, "feature_names_in_", None), request.data
     asked = () if names is None or request.columns else tuple(names)
-    file = file_of(request, data, BoundedColumns(asked))
+    file = file_of(request, data, names=asked)
     layout = layout_of(file, width=model.n_features_in_)
     if not request.columns and names is not None and layout.table.named:
         absent = [name for name in names if name not in layout.table.names]

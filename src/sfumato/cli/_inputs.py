@@ -6,17 +6,20 @@ import csv
 import json
 import math
 import os
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import typer
 
 from sfumato._base.validation import check_whole
+from sfumato._core.curator import Curator
 from sfumato._lattice.box import Box
+from sfumato._ledger.ledger import Ledger
 from sfumato._private_kmeans import PrivateKMeans
 from sfumato.cli import _options as o
 from sfumato.engines._files import TableFile, layout_of
@@ -26,40 +29,34 @@ from sfumato.engines.formats._table import Layout
 _TABS = ("tab", "\\t")
 
 
-@dataclass(frozen=True)
-class BoundedColumns:
-    """The columns that bounds name, by name or position, and which columns there are.
-
-    `columns` are all columns, or their number, if every column has bounds of its own.
-    """
-
-    names: tuple[str, ...] = ()
-    columns: tuple[str, ...] | int | None = None
+Columns = tuple[str, ...] | int | None
+"""Names or positions of columns, their number, or nothing said about them."""
 
 
 def file_of(
     request: o.Reading,
     paths: Path | Sequence[str],
-    bounds: BoundedColumns | None = None,
     *,
+    names: tuple[str, ...] = (),
     guess: bool = False,
 ) -> TableFile:
-    """The files with what is declared about them, also by bounds.
+    """The files with what is declared about them: by options, by bounds, by `names` of columns.
 
     With `guess`, for the owner of the file only, a header that is not declared is guessed.
     """
-    if bounds is None:
-        bounds = columns_bounded(request) if isinstance(request, o.Bounded) else BoundedColumns()
+    bounded: Columns = None
+    if isinstance(request, o.Bounded):
+        names, bounded = _columns_bounded(request)
     asked = columns_asked(request.columns)
-    columns: tuple[str, ...] | int | None = asked
+    columns: Columns = asked
     if request.header is False and asked is None:
-        columns = bounds.columns
+        columns = bounded
     elif request.header is False and asked is not None and len(asked) == 1:
         columns = int(asked[0]) if asked[0].isdecimal() else asked
     header: Header = "guess" if guess and request.header is None else request.header
     path = paths if isinstance(paths, Path) else tuple(paths)
     sep = "\t" if request.sep in _TABS else request.sep
-    return TableFile(path, columns, header, sep, bounds.names)
+    return TableFile(path, columns, header, sep, names)
 
 
 def columns_asked(texts: list[str] | None) -> tuple[str, ...] | None:
@@ -75,18 +72,20 @@ def columns_asked(texts: list[str] | None) -> tuple[str, ...] | None:
     return tuple(fields)
 
 
-def columns_bounded(request: o.Bounded) -> BoundedColumns:
-    """Read from --bounds or --bounds-file which columns there are."""
+def _columns_bounded(request: o.Bounded) -> tuple[tuple[str, ...], Columns]:
+    """The columns that bounds name, and all columns if each has bounds of its own."""
     texts = request.bounds or []
+    if texts and request.bounds_file is not None:
+        raise ValueError("bounds come from --bounds or from --bounds-file, not from both")
     if request.bounds_file is None:
         names = tuple(text.rpartition("=")[0] for text in texts if "=" in text)
         alone = len(names) == len(texts)
-        return BoundedColumns(names, (names or None) if alone else None)
+        return names, (names or None) if alone else None
     data = bounds_in(request.bounds_file)
     if isinstance(data, dict):
-        return BoundedColumns(tuple(data), tuple(data) or None)
+        return tuple(data), tuple(data) or None
     sides = data if isinstance(data, list) else []
-    return BoundedColumns((), next((len(side) for side in sides if isinstance(side, list)), None))
+    return (), next((len(side) for side in sides if isinstance(side, list)), None)
 
 
 def bounds_in(file: Path) -> Any:  # noqa: ANN401
@@ -113,13 +112,10 @@ _ADVICE = "write --bounds LOW,HIGH for all columns or --bounds COLUMN=LOW,HIGH f
 
 def box_of(request: o.Bounded, layout: Layout) -> Box | None:
     """Build the box of the columns that are read; None if no bounds were given at all."""
-    texts, file = request.bounds, request.bounds_file
-    if texts and file is not None:
-        raise ValueError("bounds come from --bounds or from --bounds-file, not from both")
-    if file is not None:
-        pairs = _from_file(layout, file)
-    elif texts:
-        pairs = _from_texts(layout, texts)
+    if request.bounds_file is not None:
+        pairs = _from_file(layout, request.bounds_file)
+    elif request.bounds:
+        pairs = _from_texts(layout, request.bounds)
     else:
         return None
     without = [name for name, pair in zip(layout.names, pairs, strict=True) if pair is None]
@@ -201,8 +197,11 @@ def pair_of(values: Any, where: str, advice: str = f"; {_ADVICE}") -> Pair:  # n
     return low, high
 
 
-def check_output(target: Path, *inputs: Path) -> None:
-    """Refuse a place that cannot be written to, before anything is spent or read."""
+def check_output(target: Path, *inputs: Path, force: bool = True) -> None:
+    """Refuse a place that cannot be written to, before anything is spent or read.
+
+    Without `force` a file that is there is not overwritten.
+    """
     for source in inputs:
         if target.resolve() == source.resolve() or (
             target.exists() and source.exists() and target.samefile(source)
@@ -212,6 +211,8 @@ def check_output(target: Path, *inputs: Path) -> None:
         raise IsADirectoryError(f"{target} is a directory: choose a file for --output")
     if target.exists() and not target.is_file():
         raise ValueError(f"{target} is no regular file: choose another one for --output")
+    if target.exists() and not force:
+        raise FileExistsError(f"{target} is there already: add --force to overwrite it")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"no such directory for --output: {target.parent}")
     if not os.access(target.parent, os.W_OK):
@@ -241,7 +242,7 @@ def fit_on(request: o.Fit, model: PrivateKMeans, file: TableFile) -> None:
     """Fit a model to files on the engine that was asked for."""
     engine, groups = request.engine.value, request.groups
     if engine not in _PACKAGES:
-        model.fit(file, groups=groups)
+        _fit(request, model, file, groups)
         return
     open_files = getattr(import_module(f"sfumato.engines._{engine}"), f"open_{engine}_files")
     with open_files(
@@ -251,7 +252,79 @@ def fit_on(request: o.Fit, model: PrivateKMeans, file: TableFile) -> None:
         workers=request.workers,
         scheduler=request.scheduler,
     ) as rows:
-        model.fit(rows)
-    names = layout_of(file, groups=groups).given_names
-    if names is not None:
-        model.feature_names_in_ = np.array(names, dtype=object)
+        # Names for the model: a cluster's rows have none.
+        rows.columns = layout_of(file, groups=groups).given_names or ()
+        _fit(request, model, rows, None)
+
+
+def _fit(request: o.Fit, model: PrivateKMeans, source: Any, groups: str | None) -> None:  # noqa: ANN401
+    """Fit, with a budget of its own or one that lasts."""
+    ledger = ledger_of(request)
+    if ledger is None:
+        model.fit(source, groups=groups)
+        return
+    curator = Curator(
+        source,
+        bounds=model.bounds,
+        nan=model.nan,
+        groups=groups,
+        max_rows_per_group=model.max_rows_per_group,
+        ledger=ledger,
+    )
+    model.fit(curator, request=request.request)
+
+
+def ledger_of(request: o.Charged) -> Ledger | None:
+    """The ledger that is charged, if one was named."""
+    if request.ledger is not None:
+        return Ledger.open(
+            request.ledger, request.dataset, person=request.person, purpose=request.purpose
+        )
+    for name in ("dataset", "person", "purpose", "request"):
+        if getattr(request, name, None):
+            shown = "as" if name == "person" else name
+            raise ValueError(f"--{shown} goes with --ledger: where the budget is kept")
+    return None
+
+
+def with_declared_bounds(request: o.Fit) -> o.Fit:
+    """The request with the bounds that its ledger declares, unless it gives bounds itself."""
+    ledger = ledger_of(request)
+    if ledger is None:
+        return request
+    if "private" in (request.bounds or []):
+        raise ValueError(
+            "--bounds private has no place in a ledger: run `sfumato bounds … --ledger …` first, "
+            "then fit with --bounds-file"
+        )
+    if request.bounds or request.bounds_file is not None or ledger.bounds is None:
+        return request
+    declared = ledger.bounds
+    if not isinstance(declared, dict):
+        lower, upper = declared
+        if not isinstance(lower, list):
+            return replace(request, bounds=[f"{lower!r},{upper!r}"])
+        pairs = zip(lower, upper, strict=True)
+        declared = {str(position): list(pair) for position, pair in enumerate(pairs)}
+    return replace(request, bounds=[f"{n}={low!r},{high!r}" for n, (low, high) in declared.items()])
+
+
+# Above, an ε promises next to nothing, and is asked about.
+_LARGE = 10
+
+
+def check_large(request: o.Charged, epsilon: float) -> None:
+    """Ask, or refuse, before an ε is spent that protects next to nothing."""
+    if epsilon <= _LARGE or request.yes_epsilon:
+        return
+    times = f"{math.exp(min(epsilon, 700)):,.0f}" if epsilon < 30 else f"e^{epsilon:g}"
+    after = 100 / (1 + math.exp(-min(epsilon, 700)))
+    meaning = (
+        f"ε = {epsilon:g} protects next to nothing: an outcome may be {times} times as likely with "
+        f"a person's row as without it. Who was 50 % sure that the row is there may be {after:.6g} "
+        "% sure afterwards"
+    )
+    if not sys.stdin.isatty():
+        raise ValueError(f"{meaning}. Add --yes-epsilon if that is what you want")
+    if not typer.confirm(f"{meaning}. Spend it?", err=True):
+        raise ValueError("nothing was spent")

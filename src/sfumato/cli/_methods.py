@@ -20,6 +20,10 @@ _WORDS = {
     str: "text",
     NoneType: "none",
 }
+_NAMED: dict[Any, dict[str, object]] = {
+    bool: {"true": True, "false": False},
+    NoneType: {"none": None},
+}
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,8 @@ def configured(name: str, texts: list[str] | None) -> str | Method:
         key, equals, value = text.partition("=")
         key = key.strip()
         if not equals:
-            raise ValueError(f"--set {text}: NAME=VALUE is needed, such as --set {_example(known)}")
+            example = [f"{each.name}={each.default}" for each in known.values()] or ["iterations=3"]
+            raise ValueError(f"--set {text}: NAME=VALUE is needed, such as --set {example[0]}")
         if key not in known:
             names = f"the settings of {name} are {', '.join(known)}"
             raise ValueError(f"--set {text}: {names if known else f'{name} has no settings'}")
@@ -81,48 +86,29 @@ def configured(name: str, texts: list[str] | None) -> str | Method:
     return method
 
 
-def _example(known: dict[str, Setting]) -> str:
-    first = next(iter(known.values()), None)
-    return f"{first.name}={first.default}" if first else "iterations=3"
-
-
 def _value(text: str, kind: Any) -> object:  # noqa: ANN401
-    """Read a text as a value of this type."""
+    """Read a text as a value of this type; of several types as the first that it fits."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        return _first(text, parts)
-    if origin is tuple:
-        return _several(text.split(","), parts)
+        # `none` before any other.
+        for part in sorted(parts, key=lambda part: part is not NoneType):
+            with suppress(ValueError):
+                return _value(text, part)
+    elif origin is tuple:
+        texts = text.split(",")
+        parts = parts[:1] * len(texts) if parts[-1] is Ellipsis else parts
+        # Raises `ValueError` for another number of texts.
+        return tuple(_value(each.strip(), part) for each, part in zip(texts, parts, strict=True))
+    elif kind in (int, float, str):
+        return kind(text)
     choices: dict[str, object] = {}
     if origin is Literal:
         choices = {str(choice): choice for choice in parts}
-    elif kind is bool:
-        choices = {"true": True, "false": False}
-    elif kind is NoneType:
-        choices = {"none": None}
-    elif kind in (int, float, str):
-        return kind(text)
+    elif kind in _NAMED:
+        choices = _NAMED[kind]
     if text not in choices:
         raise ValueError
     return choices[text]
-
-
-def _first(text: str, kinds: tuple[Any, ...]) -> object:
-    """The first of several types that the text can be read as; `none` before any other."""
-    for kind in sorted(kinds, key=lambda kind: kind is not NoneType):
-        try:
-            return _value(text, kind)
-        except ValueError:
-            continue
-    raise ValueError
-
-
-def _several(texts: list[str], kinds: tuple[Any, ...]) -> tuple[object, ...]:
-    if kinds[-1] is Ellipsis:
-        kinds = kinds[:1] * len(texts)
-    if len(kinds) != len(texts):
-        raise ValueError
-    return tuple(_value(text.strip(), kind) for text, kind in zip(texts, kinds, strict=True))
 
 
 def _words(kind: Any) -> str:  # noqa: ANN401
@@ -141,9 +127,9 @@ def _words(kind: Any) -> str:  # noqa: ANN401
 
 def _default(field: Field[Any]) -> str | None:
     """The default as it would be typed; None if there is none."""
-    if field.default_factory is not MISSING:
-        return _typed(field.default_factory())
-    return None if field.default is MISSING else _typed(field.default)
+    made = field.default_factory
+    value = field.default if made is MISSING else made()
+    return None if value is MISSING else _typed(value)
 
 
 def _typed(value: object) -> str:
@@ -178,12 +164,8 @@ def _listed(name: str) -> dict[str, Any]:
         {"name": each.name, "kind": _words(each.kind), "default": each.default}
         for each in settings_of(method).values()
     ]
-    known = {"description": _description(method), "needs_delta": name in NEEDS_DELTA}
-    return {**listed, **known, "settings": settings}
-
-
-def _description(method: type[Method]) -> str:
-    """The first line of the docstring of a class."""
-    lines = (method.__doc__ or "").strip().splitlines()
+    first, *_ = (method.__doc__ or "").strip().splitlines() or [""]
     # A dataclass without a docstring is given its signature for one.
-    return lines[0] if lines and not lines[0].startswith(f"{method.__name__}(") else ""
+    described = "" if first.startswith(f"{method.__name__}(") else first
+    known = {"description": described, "needs_delta": name in NEEDS_DELTA}
+    return {**listed, **known, "settings": settings}

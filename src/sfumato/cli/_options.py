@@ -31,6 +31,7 @@ def _option(metavar: str, help: str, *names: str) -> Any:  # noqa: ANN401
 
 Data = Annotated[Path, Argument(metavar="DATA", help=f"A file of rows: {_FORMATS}")]
 Out = Annotated[Path, _option("FILE", "Where to write.", "--output", "-o")]
+Force = Annotated[bool, Option("--force", help="Overwrite a file that is there.")]
 Epsilon = Annotated[float, _option("ε", "The privacy budget, all of it spent.", "--epsilon")]
 Delta = Annotated[float, _option("δ", "0 is pure ε-DP; above 0 allows Gaussian noise.")]
 
@@ -113,6 +114,26 @@ class Grouped(Refusing):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Charged(Command):
+    """Which budget is charged."""
+
+    ledger: Annotated[
+        str | None,
+        _option("LEDGER", "Charge a ledger that lasts: a SQLite file, or postgresql://…"),
+    ] = None
+    dataset: Annotated[str | None, _option("NAME", "With --ledger: name of the dataset.")] = None
+    person: Annotated[
+        str | None, _option("NAME", "With --ledger: charge this person's grant.", "--as")
+    ] = None
+    purpose: Annotated[
+        str, _option("TEXT", "With --ledger: what it is for, kept with the charge.")
+    ] = ""
+    yes_epsilon: Annotated[
+        bool, Option("--yes-epsilon", help="Spend an ε above 10 without being asked.")
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Demo(Command):
     """Cluster invented people, to see what it is like. Needs no data."""
 
@@ -125,7 +146,7 @@ class Check(Bounded):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fit(Grouped, Bounded):
+class Fit(Grouped, Bounded, Charged):
     """Find private centres of the rows of files. Writes a model with its receipt."""
 
     data: Annotated[
@@ -147,6 +168,11 @@ class Fit(Grouped, Bounded):
     ]
     epsilon: Epsilon
     output: Out
+    force: Force = False
+    request: Annotated[
+        str | None,
+        _option("NAME", "With --ledger: the same name brings back the same release, for free."),
+    ] = None
     bounds: Annotated[
         list[str] | None,
         _option("[COLUMN=]LOW,HIGH", f"{_BOUNDS} `private` estimates them with a quarter of ε."),
@@ -192,7 +218,7 @@ class Fit(Grouped, Bounded):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bounds(Grouped):
+class Bounds(Grouped, Charged):
     """Estimate bounds of the columns of a file privately, where none are known. Spends ε."""
 
     data: Data
@@ -200,6 +226,7 @@ class Bounds(Grouped):
     output: Annotated[
         Path | None, _option("FILE", "Where to write, for --bounds-file.", "--output", "-o")
     ] = None
+    force: Force = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,6 +313,125 @@ class Methods(Command):
     """List the clustering methods, with their settings and defaults."""
 
 
+Store = Annotated[
+    str, Argument(metavar="LEDGER", help="A SQLite file, or postgresql://user@host/database.")
+]
+Mode = StrEnum("Mode", ["ADD", "GAUSSIAN", "ZCDP"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerCommand(Command):
+    """What every command about a ledger takes."""
+
+    ledger: Store
+    dataset: Annotated[
+        str | None, _option("NAME", "The dataset; not needed where there is one alone.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerCreate(Command):
+    """Create the ledger of a dataset: what all fits on it together may spend. It never changes."""
+
+    ledger: Store
+    dataset: Annotated[str, _option("NAME", "The name of the dataset.")]
+    epsilon: Annotated[float, _option("ε", "What all fits together may spend.")]
+    delta: Delta = 0.0
+    mode: Annotated[
+        Mode,
+        Option(
+            help="How fits add up. add: ε and δ add. gaussian: pure ε and μ² add, for fits with δ. "
+            "zcdp: ρ adds, for many small fits."
+        ),
+    ] = Mode.ADD
+    pure: Annotated[
+        float | None, _option("PART", "With gaussian: the part of ε for pure charges, 0.3.")
+    ] = None
+    plain: Annotated[
+        float | None,
+        _option("PART", "With gaussian, zcdp: the part of (ε, δ) for plain charges (max cover)."),
+    ] = None
+    max_rows_per_group: Annotated[
+        int | None,
+        _option("M", "Protect a person with at most M rows, not one row; fits use --groups."),
+    ] = None
+    bounds_file: Annotated[
+        Path | None, _option("FILE", 'Public bounds as JSON: {"age": [17, 90], …}.')
+    ] = None
+    bounds_from: Annotated[str, _option("TEXT", "Where the bounds come from, in a sentence.")] = ""
+    fit_epsilon: Annotated[
+        float | None, _option("ε", "Say how many fits of this ε each mode would carry.")
+    ] = None
+    fit_delta: Annotated[float, _option("δ", "The δ of such a fit.")] = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerShow(LedgerCommand):
+    """Show total, spent and left of every dataset, or of one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerHistory(LedgerCommand):
+    """Show who spent what for what."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerVerify(Command):
+    """Check every event, hash, balance and charge. Ends with 4 if anything is wrong."""
+
+    ledger: Store
+    new_mark: Annotated[
+        bool,
+        Option("--new-mark", help="Accept a SQLite file as complete whose mark was lost."),
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerGrant(LedgerCommand):
+    """Set a part of the budget aside for one person, who charges it with `fit --as`."""
+
+    to: Annotated[str, _option("NAME", "Whom it is for.")]
+    epsilon: Annotated[float, _option("ε", "How much of the budget.")]
+    delta: Annotated[
+        float | None, _option("δ", "How much of δ; by default the same part as of ε.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerPrice(LedgerCommand):
+    """Say what planned fits would cost together, before anything is spent."""
+
+    fits: Annotated[
+        Path,
+        Argument(
+            metavar="FITS",
+            help='Fits in JSON, such as [{"k": 5, "columns": 6, "epsilon": 0.1, "times": 10}], or '
+            "[[fits]] in TOML.",
+        ),
+    ]
+    person: Annotated[str | None, _option("NAME", "Out of this person's grant.", "--as")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerReleases(LedgerCommand):
+    """List what was released, or bring one release back, for free."""
+
+    get: Annotated[
+        str | None, _option("ID", "A request, or 8 or more of its first characters.")
+    ] = None
+    output: Annotated[Path | None, _option("FILE", "Where to write it.", "--output", "-o")] = None
+    force: Force = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerExport(Command):
+    """Write every event and release as JSON."""
+
+    ledger: Store
+    output: Annotated[Path | None, _option("FILE", "Where to write.", "--output", "-o")] = None
+    force: Force = False
+
+
 COMMANDS: dict[type[Command], str] = {
     Demo: "_demo.run",
     Check: "_inspect.run",
@@ -295,5 +441,13 @@ COMMANDS: dict[type[Command], str] = {
     Predict: "_fit.run_predict",
     Plan: "_plan.run",
     Methods: "_methods.run",
+    LedgerCreate: "_ledger.run_create",
+    LedgerShow: "_ledger.run_show",
+    LedgerHistory: "_ledger.run_history",
+    LedgerVerify: "_ledger.run_verify",
+    LedgerGrant: "_ledger.run_grant",
+    LedgerPrice: "_ledger.run_price",
+    LedgerReleases: "_ledger.run_releases",
+    LedgerExport: "_ledger.run_export",
 }
 """The function that runs each command. Its module is loaded when it runs."""

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from fractions import Fraction
 
-from rich.console import Console
 from rich.table import Table
 
 from sfumato._accounting.budget import Ledger
-from sfumato._accounting.receipt import Receipt
 from sfumato._base.files import write_whole
 from sfumato._base.validation import check_epsilon, check_whole
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._planning import plan, sentences_of, table_of
-from sfumato._private_bounds.estimate import ReleasedBounds, release_bounds
+from sfumato._private_bounds.estimate import keep_bounds, receipt_of, release_bounds
 from sfumato.cli import _options as o
 from sfumato.cli._app import passes, print_json
-from sfumato.cli._inputs import check_groups, check_output, file_of, pair_of
+from sfumato.cli._inputs import (
+    Pair,
+    check_groups,
+    check_large,
+    check_output,
+    file_of,
+    ledger_of,
+    pair_of,
+)
 from sfumato.cli._inspect import check_rows
-from sfumato.cli._show import console, number, print_receipt
+from sfumato.cli._show import console, number, print_receipt, table_with
 from sfumato.engines._files import layout_of
-from sfumato.engines.formats._table import Layout
 
 
 def run(request: o.Plan) -> None:
@@ -61,51 +68,50 @@ def _bounds(texts: list[str] | None, d: int) -> tuple[list[float], list[float]] 
 
 def run_bounds(request: o.Bounds) -> None:
     """Estimate bounds and print them. All that can be refused is refused before the charge."""
-    epsilon = check_epsilon(request.epsilon)
-    check_groups(request)
-    if request.output is not None:
-        check_output(request.output, request.data)
+    epsilon = _checked(request)
     file = file_of(request, request.data)
     layout = layout_of(file, groups=request.groups)
     check_rows(request, layout)
-    most = request.max_rows_per_group
     curator = HistogramCurator(
-        file, ledger=Ledger(epsilon), groups=request.groups, max_rows_per_group=most
+        file,
+        ledger=ledger_of(request) or Ledger(epsilon),
+        groups=request.groups,
+        max_rows_per_group=request.max_rows_per_group,
     )
     with passes(f"reading {request.data.name}"):
         released = release_bounds(curator, epsilon)
-    pairs = [list(pair) for pair in zip(released.lower, released.upper, strict=True)]
-    found = dict(zip(_keys(layout), pairs, strict=True))
+    pairs = list(zip(released.lower, released.upper, strict=True))
+    # Names that --bounds-file finds again.
+    names = layout.given_names or map(str, layout.positions)
+    found = dict(zip(names, pairs, strict=True))
+    receipt, text = receipt_of(released, curator), json.dumps(found, indent=2, ensure_ascii=False)
+    if curator.ledger.durable:
+        keep_bounds(curator.ledger, released, receipt, text)
     if request.output is not None:
-        write_whole(request.output, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
-    receipt = Receipt.of(
-        released.account,
-        method="bounds",
-        neighbours=curator.neighbours,
-        notes=released.notes,
-        chapters=(curator.source,),
-    )
+        write_whole(request.output, f"{text}\n")
     if request.as_json:
         print_json({"bounds": found, "receipt": receipt.to_dict()})
         return
     out = console()
     out.print(f"Private bounds of {request.data.name}")
-    _print_bounds(out, layout, released)
+    out.print(_table(layout.titles, pairs))
     print_receipt(out, receipt)
     if request.output is not None:
         out.print(f"Written to {request.output}, for --bounds-file", soft_wrap=True)
 
 
-def _keys(layout: Layout) -> tuple[str, ...]:
-    """Names that --bounds-file finds again."""
-    return layout.given_names or tuple(str(i) for i in layout.positions)
+def _checked(request: o.Bounds) -> Fraction:
+    """ε, if nothing is wrong with the request whatever the file holds."""
+    epsilon = check_epsilon(request.epsilon)
+    check_large(request, request.epsilon)
+    check_groups(request)
+    if request.output is not None:
+        check_output(request.output, request.data, force=request.force)
+    return epsilon
 
 
-def _print_bounds(out: Console, layout: Layout, released: ReleasedBounds) -> None:
-    table = Table()
-    table.add_column("column", overflow="ellipsis", no_wrap=True)
-    table.add_column("lower", justify="right")
-    table.add_column("upper", justify="right")
-    for title, low, high in zip(layout.titles, released.lower, released.upper, strict=True):
+def _table(titles: Sequence[str], pairs: list[Pair]) -> Table:
+    table = table_with("lower", "upper")
+    for title, (low, high) in zip(titles, pairs, strict=True):
         table.add_row(title, number(low, low, high), number(high, low, high))
-    out.print(table)
+    return table

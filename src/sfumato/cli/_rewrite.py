@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, Literal
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from sfumato.cli import _options as o
 from sfumato.cli._app import print_json, progress
 from sfumato.cli._inputs import check_output, columns_asked, file_of, needed_box
 from sfumato.cli._inspect import check_rows
-from sfumato.cli._show import console
+from sfumato.cli._show import console, counted
 from sfumato.engines._files import layout_of
 from sfumato.engines.formats._csv import Delimited
 from sfumato.engines.formats._parquet import Parquet, ParquetOut
@@ -31,9 +31,6 @@ from sfumato.local._transformer import LocalPlan
 
 _FORMATS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 
-Change = Callable[[Floats], Floats]
-"""Perturbs a block of numbers, of shape (n, d), in the user's units; the shape stays."""
-
 
 class TextOut:
     """A text table that is written block by block."""
@@ -43,12 +40,10 @@ class TextOut:
     ) -> None:
         raw: IO[bytes] = path.open("wb")
         # A zipped table contains no file name and no time.
-        packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if zipped else raw
-        self._closing = (packed, raw)
-        self._file = io.TextIOWrapper(
-            cast(IO[bytes], packed), encoding="utf-8", errors="surrogateescape", newline=""
-        )
-        self._writer = csv.writer(self._file, delimiter=delimiter, lineterminator="\n")
+        packed: Any = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if zipped else raw
+        text = io.TextIOWrapper(packed, encoding="utf-8", errors="surrogateescape", newline="")
+        self._open = (text, packed, raw)
+        self._writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
         if names is not None:
             self._writer.writerow(names)
 
@@ -58,55 +53,18 @@ class TextOut:
 
     def close(self) -> None:
         """Write the end of the file."""
-        for file in (self._file, *self._closing):
+        for file in self._open:
             file.close()
-
-
-def check_format(name: str) -> None:
-    """Refuse a name that does not end in a format that tables are written in."""
-    if not name.lower().endswith(_FORMATS):
-        raise ValueError(
-            f"the name of --output must end in {', '.join(_FORMATS)}, got {Path(name).name!r}"
-        )
-
-
-def copy_table(
-    layout: Layout,
-    place: Path,
-    name: str,
-    change: Change,
-    *,
-    drop: bool,
-    on_rows: Callable[[int], None],
-) -> tuple[int, int]:
-    """Write a table at `place`, in the format of `name`: its numbers changed, in their order.
-
-    With `drop` a row with a cell that is not a finite number is left out. One block is held at a
-    time. Returns the number of rows that were copied, and of those that were left out.
-    """
-    order = sorted((*layout.positions, *layout.kept))
-    rows = left_out = 0
-    with closing(_out(layout, place, name.lower(), order)) as out:
-        for values, kept in _blocks(layout, to_parquet=name.lower().endswith(".parquet")):
-            chosen = np.isfinite(values).all(axis=1) if drop else np.ones(len(values), np.bool_)
-            changed = dict(zip(layout.positions, change(values[chosen]).T, strict=True))
-            others = {i: _few(part, chosen) for i, part in zip(layout.kept, kept, strict=True)}
-            out.write([changed[i] if i in changed else others[i] for i in order])
-            rows, left_out = rows + int(chosen.sum()), left_out + int((~chosen).sum())
-            on_rows(rows + left_out)
-    return rows, left_out
 
 
 def _blocks(layout: Layout, *, to_parquet: bool) -> Iterator[tuple[Floats, list[Any]]]:
     """Read the features, and the kept columns as text, or between Parquet files as they are."""
     table = layout.table
-    typed = to_parquet and isinstance(table, Parquet)
-    kept: list[Iterator[Any]] = [
-        table.arrays(i)
-        if typed and isinstance(table, Parquet)
-        else _texts(table.cells(i), to_parquet)
-        for i in layout.kept
-    ]
+    kept: list[Iterator[Any]]
+    if to_parquet and isinstance(table, Parquet):
+        kept = [table.arrays(i) for i in layout.kept]
+    else:
+        kept = [_texts(table.cells(i), to_parquet) for i in layout.kept]
     for block, *columns in zip(layout.blocks(), *kept, strict=True):
         if any(len(column) != len(block.values) for column in columns):
             raise RuntimeError("the file has changed while it was read")
@@ -150,7 +108,9 @@ def _cells(column: Any) -> list[Any]:  # noqa: ANN401
 
 def run(request: o.Perturb) -> None:
     """Perturb a file. All that can be refused is refused before a row is read."""
-    check_format(request.output.name)
+    target = request.output.name
+    if not target.lower().endswith(_FORMATS):
+        raise ValueError(f"the name of --output must end in {', '.join(_FORMATS)}, got {target!r}")
     check_output(request.output, request.data, *filter(None, [request.bounds_file]))
     layout = layout_of(file_of(request, request.data), keep=columns_asked(request.keep) or ())
     # The columns come out in the order of the file, however they were asked for.
@@ -158,14 +118,16 @@ def run(request: o.Perturb) -> None:
     plan = _plan(request, layout)
     check_rows(request, layout)
     copied, left_out = _perturb(request, layout, plan)
-    receipt = replace(plan.receipt, notes=(*plan.receipt.notes, *_notes(request, layout)))
+    columns = _columns(layout)
+    notes = _notes(columns["kept"], drop=request.nan is o.ReportNan.DROP)
+    receipt = replace(plan.receipt, notes=(*plan.receipt.notes, *notes))
     if request.as_json:
         print_json(
             {
                 "written_to": str(request.output),
                 "rows": copied,
                 "rows_left_out": left_out,
-                **_columns(layout),
+                **columns,
                 "receipt": receipt.to_dict(),
             }
         )
@@ -174,14 +136,12 @@ def run(request: o.Perturb) -> None:
     out.print(f"Reports of {request.data.name}, by {receipt.method}")
     for sentence in receipt.sentences():
         out.print(sentence)
-    others = _columns(layout)["left_out"]
-    if others:
-        out.print(f"Columns left out: {', '.join(others)}. --keep copies columns as they are.")
+    if columns["left_out"]:
+        others = ", ".join(columns["left_out"])
+        out.print(f"Columns left out: {others}. --keep copies columns as they are.")
     if left_out:
-        rows = "row" if left_out == 1 else "rows"
-        out.print(f"{left_out:,} {rows} with missing cells left out.")
-    reports = "report" if copied == 1 else "reports"
-    out.print(f"{copied:,} {reports} written to {request.output}", soft_wrap=True)
+        out.print(f"{counted(left_out, 'row')} with missing cells left out.")
+    out.print(f"{counted(copied, 'report')} written to {request.output}", soft_wrap=True)
 
 
 def _plan(request: o.Perturb, layout: Layout) -> LocalPlan:
@@ -200,29 +160,32 @@ def _missing(request: o.Perturb) -> Literal["keep", "center"]:
 
 
 def _perturb(request: o.Perturb, layout: Layout, plan: LocalPlan) -> tuple[int, int]:
+    """Write the reports, one block at a time; returns how many, and how many rows are left out."""
     randomizer = Randomizer(plan.lattice.box, units=plan.lattice.units, missing=_missing(request))
+    order = sorted((*layout.positions, *layout.kept))
+    name, drop = request.output.name.lower(), request.nan is o.ReportNan.DROP
+    copied = left_out = 0
     with (
         progress(f"perturbing {request.data.name}") as on_rows,
         atomic_path(request.output) as place,
+        closing(_out(layout, place, name, order)) as out,
     ):
-        return copy_table(
-            layout,
-            place,
-            request.output.name,
-            lambda rows: randomizer.perturb(rows, plan.mechanism, clamp=plan.clamp),
-            drop=request.nan is o.ReportNan.DROP,
-            on_rows=on_rows,
-        )
+        for values, kept in _blocks(layout, to_parquet=name.endswith(".parquet")):
+            chosen = np.isfinite(values).all(axis=1) if drop else np.ones(len(values), np.bool_)
+            reports = randomizer.perturb(values[chosen], plan.mechanism, clamp=plan.clamp)
+            columns: dict[int, Any] = dict(zip(layout.positions, reports.T, strict=True))
+            columns |= {i: _few(part, chosen) for i, part in zip(layout.kept, kept, strict=True)}
+            out.write([columns[i] for i in order])
+            copied, left_out = copied + len(reports), left_out + int((~chosen).sum())
+            on_rows(copied + left_out)
+    return copied, left_out
 
 
-def _notes(request: o.Perturb, layout: Layout) -> tuple[str, ...]:
-    notes = []
-    if layout.kept:
-        names = ", ".join(layout.table.names[i] for i in layout.kept)
-        notes.append(f"kept as they are, outside the guarantee: {names}")
-    if request.nan is o.ReportNan.DROP:
+def _notes(kept: list[str], *, drop: bool) -> list[str]:
+    notes = [f"kept as they are, outside the guarantee: {', '.join(kept)}"] if kept else []
+    if drop:
         notes.append("rows with missing cells are left out, which reveals that they had some")
-    return tuple(notes)
+    return notes
 
 
 def _columns(layout: Layout) -> dict[str, list[str]]:

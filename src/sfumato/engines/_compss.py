@@ -15,8 +15,7 @@ from pycompss.api.api import compss_delete_object, compss_wait_on
 from pycompss.api.task import task
 
 from sfumato._base.types import Mask
-from sfumato.engines._file_engine import FileEngine
-from sfumato.engines._files import FileOpener
+from sfumato.engines._files import FileEngine, FileOpener
 from sfumato.engines._partitions import PartedRows, Piece
 from sfumato.engines._rows import Fold, Partial, Picked, Rows, Task, merge
 from sfumato.engines.formats._table import Layout
@@ -72,4 +71,4 @@ def open_compss_files(
             "COMPSs learns its workers when it starts the program (runcompss): name no workers "
             "and no scheduler here"
         )
-    yield PartedRows(CompssEngine.of(layout, most))
+    yield PartedRows(CompssEngine(layout, most))

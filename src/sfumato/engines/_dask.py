@@ -4,28 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain, pairwise
-from queue import Empty, SimpleQueue
+from copy import copy
+from itertools import chain
 from typing import Any
 
 import dask
+import numpy as np
 from dask import delayed
 from numpy.typing import NDArray
 
 from sfumato._base.validation import check_whole
-from sfumato.engines._dask_worker import (
-    OWNER,
-    DaskTable,
-    Results,
-    can_be_recomputed,
-    encoded_partition,
-    floats_of,
-    frame_of_pieces,
-    run_here,
-    run_on,
-    same,
-    table_of,
-)
+from sfumato.engines import _dask_worker as worker
+from sfumato.engines._dask_worker import DaskTable, can_be_recomputed, table_of, table_of_pieces
 from sfumato.engines._files import FileOpener
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import FileChanged, PartedRows, PartitionsMissing, pieces_of
@@ -53,14 +43,11 @@ _SETTINGS = {
 
 def current_client() -> Any:  # noqa: ANN401
     """The client that Dask itself would use, or None."""
-    try:
+    with suppress(ImportError, ValueError):
         from distributed import Client
-    except ImportError:
-        return None
-    try:
+
         return Client.current()
-    except ValueError:
-        return None
+    return None
 
 
 @contextmanager
@@ -73,16 +60,13 @@ def connected(workers: int | None = None, scheduler: str | None = None) -> Itera
     from distributed import Client, LocalCluster
 
     if scheduler is not None:
-        if workers is not None:
-            raise ValueError("workers are started here, or there is a scheduler: not both")
         with Client(scheduler, set_as_default=False) as client:
             yield client
         return
-    count = check_whole(allowed_threads() if workers is None else workers, "workers")
     with (
         dask.config.set(_SETTINGS),
         LocalCluster(
-            n_workers=count,
+            n_workers=workers or allowed_threads(),
             threads_per_worker=1,
             processes=True,
             # Reports of errors may contain values of rows.
@@ -104,11 +88,9 @@ _BATCH_BYTES = 2**26
 # Passes with less than this per thread do without tasks of the scheduler: docs/decisions/0013.
 _SHORT_BYTES = 2**27
 
-# A task that goes to more workers than this is sent once and copied from worker to worker.
+# A task that goes to more workers than this is sent once and copied from worker to worker: as the
+# result of a call, which is recomputed when it is lost.
 _COPIES = 16
-
-# Results that come within so many seconds are fetched together.
-_CLOSELY = 0.02
 
 # Errors whose messages contain no values of rows.
 _HARMLESS = (OSError, ImportError, FileChanged)
@@ -164,7 +146,7 @@ class DaskEngine:
         """Let the workers encode the rows, and keep the result in place of an earlier one."""
         self._encoder = None
         self._forget_homes()
-        encode = delayed(encoded_partition, pure=False)
+        encode = delayed(worker.encoded_partition, pure=False)
         most, owner = self.max_rows_per_group, self._owner
         self._lattices = self._client.compute(
             [encode(encoder, most, source, owner) for source in self._sources], retries=_RETRIES
@@ -172,16 +154,16 @@ class DaskEngine:
         self._encoder = encoder
 
     def _on(self, task: Task, batches: list[list[int]]) -> list[Any]:
-        given = task if len(batches) <= _COPIES else self._client.submit(same, task, pure=False)
+        given = task if len(batches) <= _COPIES else self._client.submit(copy, task, pure=False)
         lattices = [[self._lattices[part] for part in batch] for batch in batches]
         futures: list[Any] = self._client.map(
-            run_on, [given] * len(batches), batches, lattices, pure=False, retries=_RETRIES
+            worker.run_on, [given] * len(batches), batches, lattices, pure=False, retries=_RETRIES
         )
         # Release the futures of the last pass after submitting new ones, which do not wait then.
         self._earlier = futures if isinstance(task, Fold) else []
         return futures
 
-    def _asked(self, task: Fold) -> tuple[list[Results], list[list[int]]]:
+    def _asked(self, task: Fold) -> tuple[list[worker.Results], list[list[int]]]:
         """Run a short pass directly on the workers that hold the rows: docs/decisions/0013.
 
         Returns their results, and the batches of workers that are gone or hold other rows now.
@@ -193,7 +175,7 @@ class DaskEngine:
         answers: dict[str, Any] = {}
         with suppress(Exception):
             # All workers: to wait for a named one that is gone would take half a minute.
-            answers = self._client.run(run_here, task, asked, on_error="return")
+            answers = self._client.run(worker.run_here, task, asked, on_error="return")
         silent = [home for home in asked if not isinstance(answers.get(home), list)]
         left = [batch for home in silent for batch, _ in asked.pop(home)]
         if left:
@@ -209,7 +191,10 @@ class DaskEngine:
         if workers != self._workers:
             holders = self._client.who_has(self._lattices)
             keys = [lattice.key for lattice in self._lattices]
-            sizes = _sizes(self._client, keys)
+            sizes: dict[str, int] = {}
+            # One may have been lost just now, which tasks will recompute.
+            with suppress(KeyError):
+                sizes = self._client.nbytes(keys, summary=False)
             self._homes = [next(iter(holders.get(key, ())), "") for key in keys]
             threads = max(1, sum(workers.values()))
             held = [sizes.get(key, 0) for key in keys]
@@ -219,48 +204,21 @@ class DaskEngine:
         return self._batches
 
     def _results(self, futures: list[Any]) -> Iterator[Partial | Picked]:
-        done: SimpleQueue[Any] = SimpleQueue()
+        from distributed import as_completed
+
         try:
-            for future in futures:
-                future.add_done_callback(done.put)
-            waiting = len(futures)
-            while waiting:
-                ready = _next(done, waiting)
-                waiting -= len(ready)
-                for results in self._gathered(ready):
-                    yield from results
-        except BaseException:
+            for ready in as_completed(futures, loop=self._client.loop).batches():
+                yield from chain.from_iterable(self._client.gather(ready))
+        except BaseException as error:
             # What still runs is cancelled, and what could not be computed is tried again.
             self._encoder = None
             self._client.cancel(futures)
-            raise
-
-    def _gathered(self, ready: list[Any]) -> list[Results]:
-        try:
-            results: list[Results] = self._client.gather(ready)
-        except Exception as error:
+            if not isinstance(error, Exception):
+                raise
             said = f" ({error})" if isinstance(error, _HARMLESS) else ""
             raise PartitionsMissing(
                 f"a Dask worker could not count its partitions: {type(error).__name__}{said}"
             ) from None
-        return results
-
-
-def _sizes(client: Any, keys: list[str]) -> dict[str, int]:  # noqa: ANN401
-    """The bytes of each key; empty if one was lost just now, which tasks will recompute."""
-    sizes: dict[str, int] = {}
-    with suppress(KeyError):
-        sizes = client.nbytes(keys, summary=False)
-    return sizes
-
-
-def _next(done: SimpleQueue[Any], waiting: int) -> list[Any]:
-    """Wait for one result, and for those that follow within a moment."""
-    ready = [done.get()]
-    with suppress(Empty):
-        while len(ready) < waiting:
-            ready.append(done.get(timeout=_CLOSELY))
-    return ready
 
 
 def deal(homes: Sequence[str], sizes: Sequence[int], threads: int) -> list[list[int]]:
@@ -269,13 +227,12 @@ def deal(homes: Sequence[str], sizes: Sequence[int], threads: int) -> list[list[
     homes, sizes: the worker that holds each partition, and its bytes.
     """
     step = max(1, min(_BATCH_BYTES, sum(sizes) // threads))
-    batches = []
+    batches: list[list[int]] = []
     for home in dict.fromkeys(homes):
         parts = [part for part, other in enumerate(homes) if other == home]
         held = sum(sizes[part] for part in parts)
         count = min(len(parts), max(1, round(held / step)))
-        edges = [len(parts) * i // count for i in range(count + 1)]
-        batches += [parts[a:b] for a, b in pairwise(edges)]
+        batches += [batch.tolist() for batch in np.array_split(parts, count)]
     return batches
 
 
@@ -297,7 +254,10 @@ def open_dask(
     it was sent out by `Client.scatter`, is refused. Without a client the rows are read once, by
     Dask's scheduler in this process, and kept here.
     """
-    table, most = table_of(data, groups), check_whole(max_rows_per_group, "max_rows_per_group")
+    table, most = (
+        table_of(data, groups),
+        check_whole(max_rows_per_group, "max_rows_per_group"),
+    )
     client = client or current_client()
     if client is None:
         return _here(table, most)
@@ -331,7 +291,7 @@ def files_on(client: Any, layout: Layout, most: int = 1) -> Rows:  # noqa: ANN40
     pieces = pieces_of(layout, at_least=_PIECES_PER_THREAD * threads)
     if layout.owner is None:
         return PartedRows(DaskEngine(client, pieces, width))
-    return _on(client, DaskTable(frame_of_pieces(pieces, width), width, OWNER), most)
+    return _on(client, table_of_pieces(pieces, width), most)
 
 
 def _on(client: Any, table: DaskTable, most: int) -> Rows:  # noqa: ANN401
@@ -346,7 +306,8 @@ def _on(client: Any, table: DaskTable, most: int) -> Rows:  # noqa: ANN401
 def _here(table: DaskTable, most: int) -> Rows:
     features, labels = table.data, None
     if table.owner is not None:
-        labels = table.keys()
+        owner = features[table.owner]
+        labels = owner.map_partitions(worker.keys_in, meta=(owner.name, "object")).compute()
         features = features.drop(columns=table.owner)
     parts = DaskTable(features, table.n_features).parts()
     together = allowed_threads()
@@ -354,7 +315,7 @@ def _here(table: DaskTable, most: int) -> Rows:
     def blocks() -> Iterator[NDArray[Any]]:
         for start in range(0, len(parts), together):
             for block in dask.compute(*parts[start : start + together]):
-                yield floats_of(block, table.n_features)
+                yield worker.floats_of(block, table.n_features)
 
     source = Blocks(blocks, table.n_features, None if labels is None else len(labels))
     return ArrayRows(source, groups=labels, max_rows_per_group=most)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import signal
 from asyncio import gather, to_thread
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain
 from time import sleep
 from typing import Any
 from zlib import crc32
@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Floats, Lattice
-from sfumato.engines._labels import keys_of
+from sfumato.engines._groups import keys_of
 from sfumato.engines._memory import frame_of
 from sfumato.engines._partitions import Piece
-from sfumato.engines._rows import Blocks, Fold, Partial, Picked, RowEncoder, Task, counted
+from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Task, counted
 
 Results = list[Partial | Picked]
 
@@ -42,13 +42,13 @@ def encoded_partition(
     owner: str | None,
 ) -> Lattice:
     """Encode a partition: the rows that count, of shape (n, d), lattice steps."""
-    width = encoder.n_features
-    blocks, labels = _opened(source, width, owner)
-    if most is None:
-        whole, kept = Blocks(lambda: iter(blocks), width).encoded(encoder)
-        return whole if kept.all() else whole[kept]
+    width, labels = encoder.n_features, None
+    if owner is not None:
+        labels, source = source[owner], source.drop(columns=owner)
+    blocks = source.blocks() if isinstance(source, Piece) else [floats_of(source, width)]
+    lattices = counted(encoder, most, blocks, labels, None)
     nothing = np.empty((0, width), dtype=np.int16)
-    return next(counted(encoder, most, blocks, labels, None), nothing)
+    return np.concatenate([nothing, *(rows.copy() for rows in lattices)])
 
 
 def run_on(task: Task, parts: Sequence[int], lattices: Sequence[Lattice]) -> Results:
@@ -72,53 +72,34 @@ async def run_here(
     return await gather(*(to_thread(run_on, task, parts, rows) for parts, rows in own))
 
 
-def same(task: Task) -> Task:
-    """Return a task as it is: the result of a call can be recomputed when it is lost."""
-    return task
-
-
 def floats_of(block: Any, width: int) -> NDArray[Any]:  # noqa: ANN401
     """A partition as real numbers of shape (n, width); NaN for cells that are no numbers."""
     try:
         values = frame_of(block).read(0, len(block))
     except (TypeError, ValueError):
-        values = _careful(block)
+        import pandas
+
+        columns = [c for _, c in pandas.DataFrame(block).items()]
+        numbers = [pandas.to_numeric(c, errors="coerce") for c in columns]
+        cells = [c.to_numpy(dtype=np.float64, na_value=np.nan) for c in numbers]
+        values = np.column_stack([np.empty((len(block), 0)), *cells])
     if values.shape[1] != width:
         raise ValueError(f"a partition has not the {width} columns that were declared")
     return values
 
 
-def _careful(block: Any) -> Floats:  # noqa: ANN401
-    import pandas
-
-    frame = pandas.DataFrame(block)
-    columns = [pandas.to_numeric(frame.iloc[:, i], errors="coerce") for i in range(frame.shape[1])]
-    numbers = [c.to_numpy(dtype=np.float64, na_value=np.nan) for c in columns]
-    return np.column_stack([np.empty((len(frame), 0)), *numbers])
-
-
 def pandas_of(piece: Piece) -> Any:  # noqa: ANN401
     """Read a piece of a file as a data frame, with the labels of groups in its last column."""
+    values = np.concatenate([np.empty((0, len(piece.positions))), *piece.blocks()])
+    return _labelled(values, list(piece.labels()))
+
+
+def _labelled(values: Floats, labels: list[Any]) -> Any:  # noqa: ANN401
     import pandas
 
-    width = len(piece.positions)
-    values = np.concatenate([np.empty((0, width)), *piece.blocks()])
-    frame = pandas.DataFrame(values, columns=list(map(str, range(width))))
-    labels = [label for block in piece.labels() for label in block]
+    frame = pandas.DataFrame(values, columns=list(map(str, range(values.shape[1]))))
     frame[OWNER] = pandas.Series(labels, dtype=object)
     return frame
-
-
-def _opened(
-    source: Any,  # noqa: ANN401
-    width: int,
-    owner: str | None,
-) -> tuple[Iterable[NDArray[Any]], Any]:
-    if isinstance(source, Piece):
-        return source.blocks(), None
-    if owner is None:
-        return [floats_of(source, width)], None
-    return [floats_of(source.drop(columns=owner), width)], source[owner]
 
 
 def _spans(rows: Lattice) -> Iterator[Lattice]:
@@ -150,17 +131,13 @@ class DaskTable:
         frame, owner = self.data, self.owner
         if owner is None or frame.npartitions == 1:
             return self
-        home = next(name for name in _names() if name not in list(frame.columns))
+        # Longer than the name of any column, and so none of them.
+        home = "home".join(map(str, [*frame.columns, ""]))
         # Keys, not labels: partitions with labels of unlike types would be cast to one type.
         keyed = frame.map_partitions(with_home, owner, home, frame.npartitions)
         # Pure tasks: what a lost worker held is recomputed from what the others hold.
         moved = keyed.shuffle(on=home, shuffle_method="tasks")
         return DaskTable(moved.drop(columns=home), self.n_features, owner)
-
-    def keys(self) -> Any:  # noqa: ANN401
-        """The keys of all labels, in this process."""
-        owner = self.data[self.owner]
-        return owner.map_partitions(keys_in, meta=(owner.name, "object")).compute()
 
 
 def table_of(data: Any, groups: Any) -> DaskTable:  # noqa: ANN401
@@ -172,6 +149,8 @@ def table_of(data: Any, groups: Any) -> DaskTable:  # noqa: ANN401
         return _array(data, groups)
     if data.ndim != 2:
         raise ValueError(f"Expected 2D array, got 1D array instead: {_ADVICE}")
+    import pandas
+
     names = list(data.columns)
     if groups is not None and not (isinstance(groups, str | int) and groups in names):
         raise ValueError(
@@ -179,7 +158,9 @@ def table_of(data: Any, groups: Any) -> DaskTable:  # noqa: ANN401
         )
     if names.count(groups) > 1:
         raise ValueError(f"{names.count(groups)} columns are named {groups!r}")
-    return DaskTable(data, _checked_width(data, groups), groups)
+    kinds = [kind for name, kind in zip(names, data.dtypes, strict=True) if name != groups]
+    empty = {i: pandas.Series([], dtype=kind) for i, kind in enumerate(kinds)}
+    return DaskTable(data, frame_of(pandas.DataFrame(empty)).n_features, groups)
 
 
 def _array(array: Any, groups: Any) -> DaskTable:  # noqa: ANN401
@@ -190,10 +171,10 @@ def _array(array: Any, groups: Any) -> DaskTable:  # noqa: ANN401
     array = array.rechunk({1: -1})
     if groups is None:
         return DaskTable(array, width)
-    return DaskTable(*_with_owner(array, groups, width))
+    return _with_owner(array, groups, width)
 
 
-def _with_owner(array: Any, groups: Any, width: int) -> tuple[Any, int, str]:  # noqa: ANN401
+def _with_owner(array: Any, groups: Any, width: int) -> DaskTable:  # noqa: ANN401
     import dask.array
     import dask.dataframe
 
@@ -206,25 +187,15 @@ def _with_owner(array: Any, groups: Any, width: int) -> tuple[Any, int, str]:  #
     columns = list(map(str, range(width)))
     frame = dask.dataframe.from_dask_array(array, columns=columns)
     owners = dask.dataframe.from_dask_array(labels, columns=OWNER)
-    return frame.assign(**{OWNER: owners}), width, OWNER
+    return DaskTable(frame.assign(**{OWNER: owners}), width, OWNER)
 
 
-def frame_of_pieces(pieces: list[Piece], width: int) -> Any:  # noqa: ANN401
-    """A data frame of the features of files, and of the keys of the labels of groups."""
+def table_of_pieces(pieces: list[Piece], width: int) -> DaskTable:
+    """The features of files, and the keys of the labels of groups."""
     import dask.dataframe
-    import pandas
 
-    kinds = {**{str(i): "float64" for i in range(width)}, OWNER: "object"}
-    empty = pandas.DataFrame({name: pandas.Series([], dtype=kind) for name, kind in kinds.items()})
-    return dask.dataframe.from_map(pandas_of, pieces, meta=empty)
-
-
-def _checked_width(frame: Any, owner: Any) -> int:  # noqa: ANN401
-    import pandas
-
-    kinds = [kind for name, kind in zip(frame.columns, frame.dtypes, strict=True) if name != owner]
-    empty = {i: pandas.Series([], dtype=kind) for i, kind in enumerate(kinds)}
-    return frame_of(pandas.DataFrame(empty)).n_features
+    empty = _labelled(np.empty((0, width)), [])
+    return DaskTable(dask.dataframe.from_map(pandas_of, pieces, meta=empty), width, OWNER)
 
 
 def keys_in(labels: Any) -> Any:  # noqa: ANN401
@@ -253,21 +224,13 @@ def home_of(key: Any, parts: int) -> int:  # noqa: ANN401
     return crc32(key.encode()) % parts if isinstance(key, str) else 0
 
 
-def _names() -> Iterator[str]:
-    return ("home" + "_" * i for i in count())
-
-
-def outside_keys(data: Any) -> set[Any]:  # noqa: ANN401
-    """The keys that the graph of a collection uses and does not compute."""
+def can_be_recomputed(client: Any, data: Any) -> bool:  # noqa: ANN401
+    """Whether a collection can be computed from its beginning, without scattered data."""
     graph = dict(data.__dask_graph__())
     futures = {node.key for node in graph.values() if hasattr(node, "add_done_callback")}
     named = {key for node in graph.values() for key in getattr(node, "dependencies", ())}
-    return futures | (named - set(graph))
-
-
-def can_be_recomputed(client: Any, data: Any) -> bool:  # noqa: ANN401
-    """Whether a collection can be computed from its beginning, without scattered data."""
-    keys = outside_keys(data)
+    # What the graph uses and does not compute.
+    keys = futures | (named - set(graph))
     for _ in range(_TRIES):
         known = not keys or client.run_on_scheduler(graph_known, keys=keys)
         if known is not None:

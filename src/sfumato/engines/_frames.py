@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato._base.types import Floats
 from sfumato.engines._rows import Read
-from sfumato.engines.formats._parquet import is_number
+from sfumato.engines.formats._parquet import floats_of, is_number
 
 ADVICE = "pass a 2-D table of numbers: a NumPy array or a pandas, polars or pyarrow table"
 LIBRARIES = frozenset({"pandas", "polars", "pyarrow"})
@@ -63,11 +63,7 @@ def _pyarrow(data: Any) -> OpenedFrame:  # noqa: ANN401
     numbers = [is_number(dtype) for dtype in dtypes]
 
     def read(start: int, stop: int) -> Floats:
-        block = np.empty((stop - start, data.num_columns))
-        for column, values in enumerate(data.slice(start, stop - start).columns):
-            # safe=False: an integer that float64 has to round is no reason to raise.
-            block[:, column] = values.cast(pa.float64(), safe=False).to_numpy()
-        return block
+        return floats_of(data.slice(start, stop - start).columns)
 
     return (data.shape, _kinds(dtypes, numbers), read)
 

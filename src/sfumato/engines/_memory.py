@@ -20,7 +20,7 @@ from sfumato._lattice.box import Box
 from sfumato._lattice.kernels.dispatch import MAX_FEATURES, write_lattice
 from sfumato.engines._frames import ADVICE, LIBRARIES, OpenedFrame, opened
 from sfumato.engines._groups import codes_of, few_of_each, labels_of
-from sfumato.engines._progress import Pass
+from sfumato.engines._progress import Pass, watched
 from sfumato.engines._rows import Blocks, Frame, Kernel, RowEncoder, split_rows
 from sfumato.engines._threads import allowed_threads, share
 
@@ -66,13 +66,14 @@ class ArrayRows:
         """Sum `kernel` over all rows, each counted exactly once."""
         lattice = self._lattice(box)
         spans = _spans(*lattice.shape)
-        step = Pass(len(spans)).step
+        shown = Pass(len(spans)) if watched.get() else None
 
         def work(spans: Iterator[slice]) -> Ints:
             state = kernel.empty()
             for span in spans:
                 kernel.add(lattice[span], state)
-                step()
+                if shown:
+                    shown.step()
             return state
 
         threads = min(self._threads, max(1, _STATE_BYTES // kernel.empty().nbytes))
@@ -86,9 +87,9 @@ class ArrayRows:
         return split_rows(self._lattice(box), parts, key)
 
     def _lattice(self, box: RowEncoder) -> Lattice:
-        check_box(box, self.n_features)
         if box in self._lattices:
             return self._lattices[box]
+        check_box(box, self.n_features)
         if isinstance(self._source, Blocks):
             whole, kept = self._source.encoded(box)
         else:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from sfumato._base.types import Floats, Ints, Lattice
 from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
-from sfumato.engines._labels import keys_of
+from sfumato.engines._groups import keys_of
 from sfumato.engines._memory import check_box
 from sfumato.engines._progress import Pass
 from sfumato.engines._rows import BlockSizes, Fold, Kernel, Partial, Pick, Picked, RowEncoder, Task
@@ -30,55 +30,41 @@ class PartitionsMissing(RuntimeError):  # noqa: N818
 
 
 class PartitionSum:
-    """Adds what partitions send back, each once. A second copy is dropped; none may be missing."""
+    """Adds what partitions send back, each once. A second copy is dropped; none may be missing.
 
-    def __init__(self, n_parts: int, on_done: Callable[[], None] | None = None) -> None:
+    `empty` is the sum over no rows; it is added to.
+    """
+
+    def __init__(self, n_parts: int, empty: Ints) -> None:
         self._n_parts = n_parts
         self._seen: set[int] = set()
-        self._on_done = on_done
-        self._state: Ints | None = None
+        self._state = empty
+        self._step = Pass(n_parts).step
 
-    def take(self, partial: Partial) -> None:
-        """Count the partitions of a partial sum, unless they have been counted."""
-        if not self.news(partial.parts):
-            return
-        if self._state is None:
-            self._state = partial.state.copy()
-        elif self._state.shape != partial.state.shape:
-            raise RuntimeError("an engine sent back sums of unlike queries")
-        else:
-            self._state += partial.state
-
-    def news(self, parts: tuple[int, ...]) -> bool:
-        """Note partitions as counted; False if they had been. Partly known ones are refused."""
-        fresh = set(parts)
-        if len(fresh) != len(parts) or not all(0 <= part < self._n_parts for part in fresh):
+    def take(self, partial: Partial) -> bool:
+        """Add a partial sum; False if it was counted before. One partly known is refused."""
+        fresh = set(partial.parts)
+        if len(fresh) != len(partial.parts) or not all(0 <= part < self._n_parts for part in fresh):
             raise RuntimeError("an engine sent back partitions that are not there, or one twice")
         known = fresh & self._seen
         if known == fresh:
             return False
         if known:
             raise RuntimeError("an engine sent back partitions together with others counted before")
+        if self._state.shape != partial.state.shape:
+            raise RuntimeError("an engine sent back sums of another query")
+        self._state += partial.state
         self._seen |= fresh
-        if self._on_done is not None:
-            for _ in fresh:
-                self._on_done()
+        for _ in fresh:
+            self._step()
         return True
 
-    def total(self, empty: Ints) -> Ints:
-        """The sum over all partitions. `empty`, the sum over no rows, has the same shape."""
-        self.check()
-        if self._state is None:
-            return empty
-        if self._state.shape != empty.shape:
-            raise RuntimeError("an engine sent back sums of another query")
-        return self._state
-
-    def check(self) -> None:
-        """Refuse to go on if a partition is missing."""
+    def total(self) -> Ints:
+        """The sum over all partitions; refused if one is missing."""
         missing = self._n_parts - len(self._seen)
         if missing:
             raise PartitionsMissing(f"{missing} of {self._n_parts} partitions were not counted")
+        return self._state
 
 
 class Engine(Protocol):
@@ -103,12 +89,12 @@ class PartedRows:
     def fold(self, box: RowEncoder, kernel: Kernel) -> Ints:
         """Sum `kernel` over all rows, each counted exactly once."""
         check_box(box, self.n_features)
-        total = self._sum()
+        total = PartitionSum(self._engine.n_parts, kernel.empty())
         for partial in self._engine.run(Fold(box, kernel, self.max_rows_per_group)):
             if not isinstance(partial, Partial):
                 raise TypeError("the engine did not run the task that it was given")
             total.take(partial)
-        return total.total(kernel.empty())
+        return total.total()
 
     def split(self, box: Box, parts: int, key: int) -> Iterator[Lattice]:
         """Yield `parts` disjoint blocks; a keyed hash of a row's own values picks its block.
@@ -130,24 +116,20 @@ class PartedRows:
 
         sizes: the numbers of rows of these blocks, counted before.
         """
-        known = self._sum()
+        counts = PartitionSum(self._engine.n_parts, np.zeros_like(sizes))
         rows = [np.empty((0, self.n_features), dtype=np.int16)]
         numbers = [np.empty(0, dtype=np.int64)]
         for picked in self._engine.run(task):
             if not isinstance(picked, Picked):
                 raise TypeError("the engine did not run the task that it was given")
-            if known.news((picked.part,)):
+            places = picked.numbers - task.first
+            own = np.bincount(places, minlength=len(sizes))
+            if counts.take(Partial((picked.part,), own)):
                 rows.append(picked.rows)
-                numbers.append(picked.numbers - task.first)
-        known.check()
-        places = np.concatenate(numbers)
-        counts = np.bincount(places, minlength=len(sizes))
-        if not np.array_equal(counts, sizes):
+                numbers.append(places)
+        if not np.array_equal(counts.total(), sizes):
             raise RuntimeError("the rows have changed between two passes")
-        return np.concatenate(rows)[np.argsort(places, kind="stable")]
-
-    def _sum(self) -> PartitionSum:
-        return PartitionSum(self._engine.n_parts, Pass(self._engine.n_parts).step)
+        return np.concatenate(rows)[np.argsort(np.concatenate(numbers), kind="stable")]
 
 
 def _ranges(sizes: Ints, most: int) -> Iterator[tuple[int, int]]:
@@ -195,13 +177,13 @@ class Piece:
             yield block.values
         self._check()
 
-    def labels(self) -> Iterator[list[str]]:
+    def labels(self) -> Iterator[Any]:
         """Read the key of every row's label."""
         if self.owner is None:
             raise ValueError("no column names the groups")
         self._check()
         for cells in self.table.cells(self.owner):
-            yield keys_of(cells)
+            yield from keys_of(cells)
         self._check()
 
     def _check(self) -> None:
@@ -210,19 +192,15 @@ class Piece:
                 raise FileChanged(f"{file} has changed since it was opened")
 
 
-def pieces_of(
-    layout: Layout, cells: int | None = None, *, at_least: int | None = None
-) -> list[Piece]:
-    """Cut the files of a layout into pieces of about so many cells; each row is in one of them.
+def pieces_of(layout: Layout, at_least: int = 1) -> list[Piece]:
+    """Cut the files of a layout into pieces; each row is in one of them.
 
-    `at_least` is a number of pieces, of which none is too small to be worth a task.
+    There are about `at_least` of them or more, unless they would be too small to be worth a task.
     """
     whole, width = Piece.whole(layout), len(layout.positions)
-    if at_least is not None:
-        each = layout.table.about_rows() * width // at_least
-        cells = min(max(each, _LEAST_CELLS), _PIECE_CELLS)
     stamps = dict(zip(layout.table.files, whole.stamps, strict=True))
-    rows = max(1, (cells or _PIECE_CELLS) // width)
+    each = layout.table.about_rows() * width // at_least
+    rows = max(1, min(max(each, _LEAST_CELLS), _PIECE_CELLS) // width)
     return [
         Piece(table, layout.positions, layout.owner, tuple(stamps[file] for file in table.files))
         for table in layout.table.pieces(rows)

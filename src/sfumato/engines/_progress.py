@@ -19,24 +19,25 @@ class _Watch:
     latest: Pass | None = None
 
 
-_watch: ContextVar[_Watch | None] = ContextVar("sfumato_watch", default=None)
+watched: ContextVar[_Watch | None] = ContextVar("sfumato_watch", default=None)
+"""Who watches, if anybody does."""
 
 
 @contextmanager
 def watch(callback: Callback) -> Iterator[None]:
     """Call `callback` on every pass over rows that begins inside the block."""
-    token = _watch.set(_Watch(callback))
+    token = watched.set(_Watch(callback))
     try:
         yield
     finally:
-        _watch.reset(token)
+        watched.reset(token)
 
 
 class Pass:
     """One pass over rows, of `total` parts. `step` and `reach` may be called from any thread."""
 
     def __init__(self, total: int) -> None:
-        self._watch = _watch.get()
+        self._watch = watched.get()
         self._lock, self._done, self._shown, self._total = Lock(), 0, -1, total
         if self._watch is not None:
             self._watch.passes += 1
@@ -62,5 +63,5 @@ class Pass:
 
 def latest() -> Pass | None:
     """The pass that began last, if one is watched."""
-    watching = _watch.get()
+    watching = watched.get()
     return None if watching is None else watching.latest

@@ -7,39 +7,25 @@ import re
 import sys
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from threading import Event, Thread
 from typing import Any
 
+import pyarrow as pa
 from pyspark import StorageLevel, inheritable_thread_target
-from pyspark.sql import SparkSession, functions, types
+from pyspark.sql import DataFrame, SparkSession, functions, types
 
 from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
+from sfumato.engines import _spark_worker as worker
 from sfumato.engines._files import FileOpener
 from sfumato.engines._memory import check_width
-from sfumato.engines._partitions import PartedRows, PartitionsMissing, pieces_of
+from sfumato.engines._partitions import PartedRows, PartitionsMissing, Piece, pieces_of
 from sfumato.engines._progress import Pass, latest
 from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Rows, Task
-from sfumato.engines._spark_worker import (
-    LATTICE,
-    MARK,
-    NUMBERS,
-    SENT,
-    Columns,
-    OnBatches,
-    Pieces,
-    Source,
-    add,
-    keying,
-    mark,
-    reading,
-    received,
-    running,
-    snapping,
-)
 from sfumato.engines._threads import allowed_threads
 from sfumato.engines.formats._table import Layout
 
@@ -48,7 +34,7 @@ _PAUSE = 0.2
 
 
 @contextmanager
-def followed(session: Any, stages: int) -> Iterator[None]:  # noqa: ANN401
+def followed(session: SparkSession, stages: int) -> Iterator[None]:
     """Report the tasks of Spark's next stages, so many, as progress of the pass that has begun.
 
     Does nothing if the pass is not watched. Spark Connect does not report tasks.
@@ -67,7 +53,7 @@ def followed(session: Any, stages: int) -> Iterator[None]:  # noqa: ANN401
         over.set()
 
 
-def _follow(session: Any, stages: int, watched: Pass, ready: Event, over: Event) -> None:  # noqa: ANN401
+def _follow(session: SparkSession, stages: int, watched: Pass, ready: Event, over: Event) -> None:
     # Progress must not raise: the session may end meanwhile.
     with suppress(Exception):
         try:
@@ -78,12 +64,8 @@ def _follow(session: Any, stages: int, watched: Pass, ready: Event, over: Event)
         ours: set[int] = set()
         while not over.wait(_PAUSE):
             ours |= set(tracker.getActiveStageIds()) - earlier
-            watched.reach(_done(map(tracker.getStageInfo, ours)) / stages)
-
-
-def _done(stages: Iterable[Any]) -> float:
-    known = (stage for stage in stages if stage is not None and stage.numTasks)
-    return float(sum(stage.numCompletedTasks / stage.numTasks for stage in known))
+            known = filter(None, map(tracker.getStageInfo, ours))
+            watched.reach(sum(s.numCompletedTasks / max(1, s.numTasks) for s in known) / stages)
 
 
 # Errors whose messages contain no values of rows.
@@ -98,66 +80,67 @@ class SparkEngine:
 
     Spark may partition a frame differently each time it is read, for example when an executor has
     come or gone. So encoded rows are repartitioned to `n_parts` partitions, a number that is fixed
-    here, unless `fixed` says that the frame has exactly those whenever it is read.
+    here; unless the frame holds the numbers of `pieces` of files, one in each partition.
     """
 
     def __init__(
         self,
-        frame: Any,  # noqa: ANN401
-        source: Source,
+        frame: DataFrame,
+        n_features: int,
         n_parts: int,
         *,
-        fixed: bool = False,
+        pieces: Sequence[Piece] | None = None,
         max_rows_per_group: int | None = None,
         keep: bool = True,
     ) -> None:
         self._frame = frame
-        self._source = source
-        self.n_features = source.n_features
+        self.n_features = n_features
         self.n_parts = n_parts
-        self._fixed = fixed
+        self._pieces = pieces
         self.max_rows_per_group = max_rows_per_group
         self._keep = keep
         self._box: Box | None = None
-        self._kept: list[Any] = []
+        self._kept: list[DataFrame] = []
         weakref.finalize(self, _forget, self._kept).atexit = False
 
     def run(self, task: Task) -> Iterator[Partial | Picked]:
         """Yield what the task returns for every partition, when all are done."""
         lattice, stages = self._lattice(task.encoder)
-        sent = mapped(lattice, running(task, self.n_features), SENT)
+        sent = mapped(lattice, partial(worker.run_task, task=task), worker.SENT)
         if isinstance(task, Fold):
             size = task.kernel.empty().size
             if 8 * size * self.n_parts > _RECEIVED_BYTES:
-                places = min(self.n_parts, -(-size // NUMBERS))
-                sent = mapped(sent.repartitionById(places, sent.place % places), add, SENT)
+                places = min(self.n_parts, -(-size // worker.NUMBERS))
+                moved = sent.repartitionById(places, sent.place % places)
+                sent = mapped(moved, worker.add, worker.SENT)
                 stages += 1
         with followed(sent.sparkSession, stages):
             table = collected(sent)
-        return received(task, table.to_batches())
+        return worker.received(task, table.to_batches())
 
     def close(self) -> None:
         """Unpersist the encoded rows that the executors keep."""
         self._box = None
         _unpersist(self._kept)
 
-    def _lattice(self, encoder: RowEncoder) -> tuple[Any, int]:
+    def _lattice(self, encoder: RowEncoder) -> tuple[DataFrame, int]:
         """The encoded rows, and in how many stages Spark computes a task on them."""
         if self._box is not None and encoder == self._box:
             return self._kept[0], 1
-        snap = snapping(self._source, encoder, self.max_rows_per_group, self.n_parts)
-        lattice = mapped(self._frame, snap, LATTICE)
-        if not self._fixed:
+        most, n_parts, pieces = self.max_rows_per_group, self.n_parts, self._pieces
+        work = partial(worker.encode, encoder=encoder, most=most, n_parts=n_parts, pieces=pieces)
+        lattice = mapped(self._frame, work, worker.LATTICE)
+        if pieces is None:
             lattice = lattice.repartitionById(self.n_parts, "part")
         # Encodings of histograms are not cached.
         if self._keep and isinstance(encoder, Box):
             self.close()
             self._kept.append(lattice.persist(StorageLevel.MEMORY_AND_DISK))
             self._box = encoder
-        return lattice, 1 if self._fixed else 2
+        return lattice, 2 if pieces is None else 1
 
 
-def mapped(frame: Any, work: OnBatches, schema: str) -> Any:  # noqa: ANN401
+def mapped(frame: DataFrame, work: worker.OnBatches, schema: str) -> DataFrame:
     """Let Spark call `work` on the batches of every partition."""
     with warnings.catch_warnings():
         # Arrow batches do not need pandas.
@@ -165,7 +148,7 @@ def mapped(frame: Any, work: OnBatches, schema: str) -> Any:  # noqa: ANN401
         return frame.mapInArrow(work, schema)
 
 
-def collected(frame: Any) -> Any:  # noqa: ANN401
+def collected(frame: DataFrame) -> pa.Table:
     """Collect a small table on the driver."""
     collect = inheritable_thread_target(frame.sparkSession)(frame.toArrow)
     try:
@@ -186,14 +169,14 @@ def _reason(error: Exception) -> str:
     return f"{name}{words}" if name in _SYSTEM else str(name)
 
 
-def _forget(kept: list[Any]) -> None:
+def _forget(kept: list[DataFrame]) -> None:
     """Unpersist the rows of an engine that has been garbage collected."""
     # In a thread of its own: the connection of this one to Spark may be in use.
     if kept:
         Thread(target=_unpersist, args=(kept,), daemon=True).start()
 
 
-def _unpersist(kept: list[Any]) -> None:
+def _unpersist(kept: list[DataFrame]) -> None:
     while kept:
         # The session may have ended.
         with suppress(Exception):
@@ -210,15 +193,11 @@ _HERE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.
 
 
 @contextmanager
-def session(workers: int | None = None, scheduler: str | None = None) -> Iterator[Any]:
+def session(workers: int | None = None, scheduler: str | None = None) -> Iterator[SparkSession]:
     """Use the active session, or start one on a master or on this machine and end it.
 
     Executors run the Python that PYSPARK_PYTHON names; by default one at the path of this one.
     """
-    if workers is not None and scheduler is not None:
-        raise ValueError("workers are started here, or there is a scheduler: not both")
-    if workers is not None:
-        check_whole(workers, "workers")
     if scheduler is not None and not scheduler.startswith(("spark://", "local")):
         raise ValueError(f"a Spark master has an address like spark://host:7077, got {scheduler!r}")
     active = SparkSession.getActiveSession()
@@ -234,11 +213,9 @@ def session(workers: int | None = None, scheduler: str | None = None) -> Iterato
         spark.stop()
 
 
-def _started(master: str) -> Any:  # noqa: ANN401
-    settings = {**_QUIET, **(_HERE if master.startswith("local") else {})}
-    builder = SparkSession.builder.master(master).appName("sfumato")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
+def _started(master: str) -> SparkSession:
+    settings: dict[str, Any] = {**_QUIET, **(_HERE if master.startswith("local") else {})}
+    builder = SparkSession.builder.master(master).appName("sfumato").config(map=settings)
     before = os.environ.get("PYSPARK_PYTHON")
     os.environ["PYSPARK_PYTHON"] = before or sys.executable
     try:
@@ -251,17 +228,11 @@ def _started(master: str) -> Any:  # noqa: ANN401
 _PIECES_PER_CORE = 2
 
 _NUMBERS = (types.NumericType, types.BooleanType)
-_LABELS = (
-    types.NumericType,
-    types.BooleanType,
-    types.StringType,
-    types.BinaryType,
-    types.DatetimeType,
-)
+_LABELS = (*_NUMBERS, types.StringType, types.BinaryType, types.DatetimeType)
 
 
 def open_spark(
-    frame: Any,  # noqa: ANN401
+    frame: DataFrame,
     groups: str | None = None,
     max_rows_per_group: int = 1,
     *,
@@ -278,10 +249,13 @@ def open_spark(
     """
     table = _columns(frame, groups)
     width = len(table.columns) - (groups is not None)
-    parts = collected(mapped(table.select(functions.lit(0)), mark, MARK)).num_rows
-    if groups is not None:
-        table = mapped(table, keying(width), _keyed(width))
-    return PartedRows(_engine(table, width, max(1, parts), groups, max_rows_per_group, keep=keep))
+    most = check_whole(max_rows_per_group, "max_rows_per_group")
+    marks = collected(mapped(table.select(functions.lit(0)), worker.mark, worker.MARK))
+    parts = max(1, marks.num_rows)
+    if groups is None:
+        return PartedRows(SparkEngine(table, width, parts, keep=keep))
+    with_keys = partial(worker.with_keys, width=width)
+    return PartedRows(_gathered(table, with_keys, width, parts, most, keep=keep))
 
 
 @FileOpener
@@ -302,41 +276,28 @@ def open_spark_files(
             engine.close()
 
 
-def _files(spark: Any, layout: Layout, most: int) -> SparkEngine:  # noqa: ANN401
+def _files(spark: SparkSession, layout: Layout, most: int) -> SparkEngine:
     width = len(layout.positions)
     cores = spark.sparkContext.defaultParallelism
-    pieces = Pieces(tuple(pieces_of(layout, at_least=_PIECES_PER_CORE * cores)))
-    n_parts = len(pieces.pieces)
+    pieces = pieces_of(layout, at_least=_PIECES_PER_CORE * cores)
+    n_parts = len(pieces)
     numbers = spark.range(0, n_parts, 1, n_parts)
     if layout.owner is None:
-        return SparkEngine(numbers, pieces, n_parts, fixed=True)
-    table = mapped(numbers, reading(pieces), _keyed(width))
-    return _engine(table, width, n_parts, "owner", most)
+        return SparkEngine(numbers, width, n_parts, pieces=pieces)
+    with_keys = partial(worker.read_keyed, pieces=pieces)
+    return _gathered(numbers, with_keys, width, n_parts, most, keep=True)
 
 
-def _keyed(width: int) -> str:
-    """The schema of features, followed by the keys of the labels of groups."""
-    return ", ".join([*(f"c{i} double" for i in range(width)), f"c{width} string"])
-
-
-def _engine(
-    table: Any,  # noqa: ANN401
-    width: int,
-    n_parts: int,
-    groups: str | None,
-    most: int,
-    *,
-    keep: bool = True,
+def _gathered(
+    frame: DataFrame, with_keys: worker.OnBatches, width: int, parts: int, most: int, *, keep: bool
 ) -> SparkEngine:
-    if groups is None:
-        return SparkEngine(table, Columns(width), n_parts, keep=keep)
-    check_whole(most, "max_rows_per_group")
-    gathered = table.repartition(n_parts, table.columns[-1])
-    source = Columns(width, owned=True)
-    return SparkEngine(gathered, source, n_parts, max_rows_per_group=most, keep=keep)
+    """Gather all rows of a group, by the key of its label, in one partition."""
+    schema = ", ".join([*(f"c{i} double" for i in range(width)), f"c{width} string"])
+    gathered = mapped(frame, with_keys, schema).repartition(parts, f"c{width}")
+    return SparkEngine(gathered, width, parts, max_rows_per_group=most, keep=keep)
 
 
-def _columns(frame: Any, groups: str | None) -> Any:  # noqa: ANN401
+def _columns(frame: DataFrame, groups: str | None) -> DataFrame:
     """The features as doubles, then the labels of groups, checked by the schema alone."""
     if not hasattr(frame, "mapInArrow"):
         raise TypeError(f"a Spark {type(frame).__name__} was passed; pass a DataFrame")
@@ -353,12 +314,15 @@ def _columns(frame: Any, groups: str | None) -> Any:  # noqa: ANN401
     _check([frame.schema[i] for i in places])
     chosen = [plain[f"c{i}"].cast("double").alias(f"c{n}") for n, i in enumerate(places)]
     if owner is not None:
-        _check_label(frame.schema[owner])
+        label = frame.schema[owner]
+        if not isinstance(label.dataType, _LABELS):
+            kind = label.dataType.simpleString()
+            raise TypeError(f"column {label.name} ({kind}) cannot hold labels of groups")
         chosen.append(plain[f"c{owner}"].alias(f"c{len(places)}"))
     return plain.select(*chosen)
 
 
-def _check(fields: list[Any]) -> None:
+def _check(fields: list[types.StructField]) -> None:
     if not fields:
         raise ValueError("the data frame has no column to cluster; at least one is needed")
     check_width(len(fields))
@@ -366,9 +330,3 @@ def _check(fields: list[Any]) -> None:
     if wrong:
         listing = ", ".join(f"{f.name} ({f.dataType.simpleString()})" for f in wrong[:30])
         raise TypeError(f"columns must hold numbers; these do not: {listing}")
-
-
-def _check_label(field: Any) -> None:  # noqa: ANN401
-    if not isinstance(field.dataType, _LABELS):
-        kind = field.dataType.simpleString()
-        raise TypeError(f"column {field.name} ({kind}) cannot hold labels of groups")

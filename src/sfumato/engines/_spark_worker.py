@@ -5,8 +5,7 @@ Only what a task returns counts: no accumulator, no file. All data are sent as A
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from sfumato._base.types import Floats, Ints, Lattice
-from sfumato.engines._labels import keys_of
+from sfumato.engines._groups import keys_of
 from sfumato.engines._partitions import Piece
 from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Task, counted
-from sfumato.engines.formats._parquet import values_of
+from sfumato.engines.formats._parquet import floats_of, values_of
 
 Batches = Iterator[Any]
 OnBatches = Callable[[Batches], Batches]
@@ -34,50 +33,6 @@ NUMBERS = 2**17
 _SPAN_CELLS = 2**18
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Batches hold the features and, if `owned`, the labels of groups as the last column."""
-
-    n_features: int
-    owned: bool = False
-
-    def opened(self, batches: Batches) -> tuple[Iterable[Floats], list[Any] | None]:
-        labels: list[Any] = []
-
-        def blocks() -> Iterator[Floats]:
-            for batch in batches:
-                if self.owned:
-                    labels.extend(batch.column(self.n_features).to_pylist())
-                yield floats_of(batch, self.n_features)
-
-        return blocks(), labels if self.owned else None
-
-
-@dataclass(frozen=True)
-class Pieces:
-    """Batches hold the numbers of pieces of files, which are read where the task runs."""
-
-    pieces: tuple[Piece, ...]
-
-    @property
-    def n_features(self) -> int:
-        return len(self.pieces[0].positions)
-
-    def opened(self, batches: Batches) -> tuple[Iterable[Floats], list[Any] | None]:
-        return (block for piece in self.of(batches) for block in piece.blocks()), None
-
-    def of(self, batches: Batches) -> Iterator[Piece]:
-        """The pieces whose numbers are in the batches."""
-        return (self.pieces[i] for batch in batches for i in batch.column(0).to_pylist())
-
-
-Source = Columns | Pieces
-"""How the rows of a partition are read from its batches.
-
-`opened` returns blocks of shape (n, d), and labels of groups, complete when all blocks are read.
-"""
-
-
 def mark(batches: Batches) -> Batches:
     """Report that a partition exists."""
     for _ in batches:
@@ -85,27 +40,19 @@ def mark(batches: Batches) -> Batches:
     yield _batch(MARK, [TaskContext.get().partitionId()])  # type: ignore[union-attr]
 
 
-def reading(pieces: Pieces) -> OnBatches:
+def read_keyed(batches: Batches, pieces: Sequence[Piece]) -> Batches:
     """Read pieces of files as columns, with the keys of the labels of groups in the last one."""
-
-    def read(batches: Batches) -> Batches:
-        for piece in pieces.of(batches):
-            labels = (label for block in piece.labels() for label in block)
-            for block in piece.blocks():
-                yield _with_keys([*map(pa.array, block.T)], [next(labels) for _ in block])
-
-    return read
+    for piece in _numbered(batches, pieces):
+        labels = piece.labels()
+        for block in piece.blocks():
+            yield _with_keys([*map(pa.array, block.T)], [next(labels) for _ in block])
 
 
-def keying(width: int) -> OnBatches:
-    """Replace the labels in the last column by their keys."""
-
-    def key(batches: Batches) -> Batches:
-        for batch in batches:
-            keys = keys_of(values_of(batch.column(width)))
-            yield _with_keys(batch.columns[:width], keys)
-
-    return key
+def with_keys(batches: Batches, width: int) -> Batches:
+    """Replace the labels, in the column after the `width` features, by their keys."""
+    for batch in batches:
+        keys = keys_of(values_of(batch.column(width)))
+        yield _with_keys(batch.columns[:width], keys)
 
 
 def _with_keys(features: list[Any], keys: list[Any]) -> Any:  # noqa: ANN401
@@ -113,32 +60,47 @@ def _with_keys(features: list[Any], keys: list[Any]) -> Any:  # noqa: ANN401
     return pa.RecordBatch.from_arrays([*features, pa.array(map(str, keys), pa.string())], names)
 
 
-def snapping(source: Source, encoder: RowEncoder, most: int | None, n_parts: int) -> OnBatches:
+def encode(
+    batches: Batches,
+    encoder: RowEncoder,
+    most: int | None,
+    n_parts: int,
+    pieces: Sequence[Piece] | None = None,
+) -> Batches:
     """Encode a partition: the rows that count, many of them in one binary cell.
 
+    Batches hold the features and the keys of groups, if there are any; or the numbers of `pieces`.
     All rows of a partition go to the same place, whatever their order: a partition that is
     recomputed after a failure, with its rows in another order, is counted once all the same.
     """
+    part = TaskContext.get().partitionId() % n_parts  # type: ignore[union-attr]
+    labels: list[Any] = []
+    if pieces is None:
+        blocks = _columns(batches, encoder.n_features, labels)
+    else:
+        blocks = (block for piece in _numbered(batches, pieces) for block in piece.blocks())
+    for rows in counted(encoder, most, blocks, labels, None):
+        step = max(1, _SPAN_CELLS // rows.shape[1])
+        for start in range(0, len(rows), step):
+            yield _batch(LATTICE, [part], [rows[start : start + step].tobytes()])
 
-    def snap(batches: Batches) -> Batches:
-        part = TaskContext.get().partitionId() % n_parts  # type: ignore[union-attr]
-        blocks, labels = source.opened(batches)
-        for rows in counted(encoder, most, blocks, labels, None):
-            step = max(1, _SPAN_CELLS // rows.shape[1])
-            for start in range(0, len(rows), step):
-                yield _batch(LATTICE, [part], [rows[start : start + step].tobytes()])
 
-    return snap
+def _columns(batches: Batches, width: int, labels: list[Any]) -> Iterator[Floats]:
+    """Yield the features, of shape (n, width), and append what follows them to `labels`."""
+    for batch in batches:
+        for keys in batch.columns[width:]:
+            labels.extend(keys.to_pylist())
+        yield floats_of(batch.columns[:width])
 
 
-def running(task: Task, n_features: int) -> OnBatches:
+def _numbered(batches: Batches, pieces: Sequence[Piece]) -> Iterator[Piece]:
+    return (pieces[i] for batch in batches for i in batch.column(0).to_pylist())
+
+
+def run_task(batches: Batches, task: Task) -> Batches:
     """Run a task on a partition of encoded rows."""
-
-    def run(batches: Batches) -> Batches:
-        part = TaskContext.get().partitionId()  # type: ignore[union-attr]
-        return _sent(task.on(part, _lattices(batches, n_features)))
-
-    return run
+    part = TaskContext.get().partitionId()  # type: ignore[union-attr]
+    return _sent(task.on(part, _lattices(batches, task.encoder.n_features)))
 
 
 def add(batches: Batches) -> Batches:
@@ -175,14 +137,6 @@ def received(task: Task, batches: Iterable[Any]) -> Iterator[Partial | Picked]:
         empty = task.kernel.empty()
         if len(data) == empty.nbytes:
             yield Partial(parts, np.frombuffer(data, dtype=np.int64).reshape(empty.shape))
-
-
-def floats_of(batch: Any, width: int) -> Floats:  # noqa: ANN401
-    """The numbers of a batch of doubles, of shape (n, width); NaN where a value is missing."""
-    block = np.empty((batch.num_rows, width))
-    for column in range(width):
-        block[:, column] = batch.column(column).to_numpy(zero_copy_only=False)
-    return block
 
 
 def _sent(result: Partial | Picked) -> Batches:

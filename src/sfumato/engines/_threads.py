@@ -43,7 +43,7 @@ def share(
     others = min(threads, len(pieces)) - 1
     if others < 1:
         with _LIMIT:
-            return [work(_taken(pieces))]
+            return [work(iter(pieces))]
     with _LIMIT, ThreadPoolExecutor(others) as pool:
         futures = [pool.submit(work, _taken(pieces)) for _ in range(others)]
         try:

@@ -19,9 +19,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sfumato._accounting.guarantee import Guarantee
 from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_whole
-from sfumato._core.local.ndlaplace import LatticeNDLaplace
+from sfumato._core.local.lattice import LatticeNDLaplace
 from sfumato._lattice.box import Box
-from sfumato.local._receipt import LocalReceipt
+from sfumato.local._transformer import LocalReceipt
 
 _STEPS = 50
 _CLOSE = 0.1
@@ -93,21 +93,6 @@ def sampled(
     return pool
 
 
-def move(kmeans: KMeans, points: Floats, centers: Floats) -> None:
-    """Give a k-means, fitted to points (n, d), other centres, (k, d)."""
-    squared = euclidean_distances(points, centers, squared=True)
-    kmeans.cluster_centers_ = centers
-    kmeans.labels_ = squared.argmin(axis=1).astype(np.int32)
-    kmeans.inertia_ = float(squared.min(axis=1).sum())
-
-
-def centered(rows: Floats, bounds: Any) -> Floats:  # noqa: ANN401
-    """Put cells of rows, (n, d), that are not finite numbers at the centre of their column."""
-    middle = Box.of(bounds, rows.shape[1]).middle
-    return np.where(np.isfinite(rows), rows, middle)
-
-
-DONE = "done"
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
@@ -235,12 +220,17 @@ class LocalClustering(ClusterMixin, BaseEstimator):
     @property
     def receipt_(self) -> LocalReceipt:
         """The receipt of the perturbation."""
-        return self._mechanism().receipt_  # type: ignore[no-any-return]
+        check_is_fitted(self)
+        if not hasattr(self, "perturbation_"):
+            raise AttributeError(
+                "the reports were made by the clients: their mechanism has the guarantee"
+            )
+        return self.perturbation_.receipt_  # type: ignore[no-any-return]
 
     @property
     def guarantee_(self) -> Guarantee:
         """What each report promises about its row."""
-        return self._mechanism().guarantee_  # type: ignore[no-any-return]
+        return self.receipt_.guarantee
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -272,10 +262,12 @@ class LocalClustering(ClusterMixin, BaseEstimator):
         points = self._scaled(self.reports_)
         self.estimator_ = clone(self.estimator_).fit(points)
         if self.denoise:
-            centers = without_noise(
-                self.reports_, self.cluster_centers_, noise_widths(self.perturbation_)
-            )
-            move(self.estimator_, points, self._scaled(centers))
+            widths = noise_widths(self.perturbation_)
+            centers = self._scaled(without_noise(self.reports_, self.cluster_centers_, widths))
+            squared = euclidean_distances(points, centers, squared=True)
+            self.estimator_.cluster_centers_ = centers
+            self.estimator_.labels_ = squared.argmin(axis=1).astype(np.int32)
+            self.estimator_.inertia_ = float(squared.min(axis=1).sum())
         self.labels_ = self.estimator_.labels_
         return self
 
@@ -286,21 +278,16 @@ class LocalClustering(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         done = isinstance(self.perturbation, str)
         rows = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=done)
-        return self._scaled(rows if done else centered(rows, self.perturbation_.bounds))
-
-    def _mechanism(self) -> Any:  # noqa: ANN401
-        check_is_fitted(self)
-        if not hasattr(self, "perturbation_"):
-            raise AttributeError(
-                "the reports were made by the clients: their mechanism has the guarantee"
-            )
-        return self.perturbation_
+        if not done:
+            middle = Box.of(self.perturbation_.bounds, rows.shape[1]).middle
+            rows = np.where(np.isfinite(rows), rows, middle)
+        return self._scaled(rows)
 
 
 def _check(model: LocalClustering) -> None:
     """Refuse settings before any row is perturbed."""
     mechanism = model.perturbation
-    if mechanism is None or (isinstance(mechanism, str) and mechanism != DONE):
+    if mechanism is None or (isinstance(mechanism, str) and mechanism != "done"):
         raise ValueError(
             "perturbation must be a local mechanism such as NDLaplace(epsilon=1, "
             f"bounds=(0, 1)), or 'done' for reports of clients, got {mechanism!r}"

@@ -16,9 +16,12 @@ from sfumato._core.local.ldp import (
     LatticeLaplace,
     LatticeLDP,
     LatticeStaircase,
+    sampled_columns,
 )
+from sfumato._core.local.one_column import Mixture, TwoPoint, Window
+from sfumato._core.local.randomizer import Missing
 from sfumato._lattice.box import REACH, Box
-from sfumato.local._transformer import LocalPlan, LocalTransformer, MissingPolicy
+from sfumato.local._transformer import LocalPlan, LocalTransformer
 
 Cut = Literal["none", "clamp"]
 
@@ -49,7 +52,7 @@ class LocalMechanism(LocalTransformer):
     _: KW_ONLY
     bounds: Any = None
     truncation: Cut = "none"
-    nan: MissingPolicy = "center"
+    nan: Missing = "center"
 
     def plan(self, box: Box) -> LocalPlan:
         """Make a plan from public settings; all that can be refused is refused here."""
@@ -131,11 +134,12 @@ class Piecewise(LocalMechanism):
     sampled: int | None = None
 
     def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
-        return LatticeColumns.piecewise(epsilon, columns, self._columns(columns))
+        sampled = self._sampled(epsilon, columns)
+        return LatticeColumns.of("Piecewise Mechanism", Window.piecewise, epsilon, columns, sampled)
 
-    def _columns(self, columns: int) -> int | None:
+    def _sampled(self, epsilon: Fraction, columns: int) -> int:
         if self.sampled is None:
-            return None
+            return sampled_columns(epsilon, columns)
         sampled = check_whole(self.sampled, "sampled")
         if sampled > columns:
             raise ValueError(f"sampled must be at most the {columns} columns, got {sampled}")
@@ -152,7 +156,8 @@ class HybridMechanism(Piecewise):
     """
 
     def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
-        return LatticeColumns.hybrid(epsilon, columns, self._columns(columns))
+        sampled = self._sampled(epsilon, columns)
+        return LatticeColumns.of("Hybrid Mechanism", Mixture.hybrid, epsilon, columns, sampled)
 
 
 class Harmony(LocalMechanism):
@@ -162,7 +167,7 @@ class Harmony(LocalMechanism):
     """
 
     def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
-        return LatticeColumns.harmony(epsilon, columns)
+        return LatticeColumns.of("Harmony", TwoPoint.of, epsilon, columns, 1)
 
 
 class Duchi(LocalMechanism):
@@ -179,4 +184,4 @@ class SquareWave(LocalMechanism):
     """
 
     def _mechanism(self, epsilon: Fraction, columns: int) -> LatticeColumns:
-        return LatticeColumns.square_wave(epsilon, columns)
+        return LatticeColumns.of("Square Wave", Window.square_wave, epsilon, columns, columns)

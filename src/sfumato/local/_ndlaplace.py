@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.spatial import KDTree
@@ -13,10 +13,10 @@ from sklearn.utils import check_array
 
 from sfumato._base.types import Floats
 from sfumato._base.validation import check_epsilon, check_positive, check_whole
-from sfumato._core.local.lattice import LocalLattice, Units
-from sfumato._core.local.ndlaplace import LatticeNDLaplace
+from sfumato._core.local.lattice import LatticeNDLaplace, LocalLattice, Units
+from sfumato._core.local.randomizer import Missing
 from sfumato._lattice.box import Box
-from sfumato.local._transformer import LocalPlan, LocalTransformer, MissingPolicy
+from sfumato.local._transformer import LocalPlan, LocalTransformer
 
 Truncation = Literal["clamp", "resample", "none"]
 
@@ -69,7 +69,7 @@ class NDLaplace(LocalTransformer):
     bounds: Any = None
     truncation: Truncation = "clamp"
     units: Units = "data"
-    nan: MissingPolicy = "center"
+    nan: Missing = "center"
 
     def plan(self, box: Box) -> LocalPlan:
         """Make a plan from public settings; all that can be refused is refused here."""
@@ -174,18 +174,8 @@ class PlanarLaplace(NDLaplace):
         if remap is None:
             return plan
         notes = (remap.words, *plan.receipt.notes[1:])
-        return replace(plan, clamp=False, receipt=replace(plan.receipt, notes=notes))
-
-    def fit(self, X: Any, y: None = None) -> Self:  # noqa: ANN401
-        """Look at the number and the names of the columns. No value is read."""
-        super().fit(X)
-        self.remap_ = self._remap(self.plan_.lattice)
-        return self
-
-    def transform(self, X: Any) -> Floats:  # noqa: ANN401
-        """Perturb each point on its own, then remap the reports if there is a `remap`."""
-        reports: Floats = np.asarray(super().transform(X))
-        return reports if self.remap_ is None else self.remap_(reports)
+        receipt = replace(plan.receipt, notes=notes)
+        return replace(plan, clamp=False, receipt=receipt, remap=remap)
 
     def _remap(self, lattice: LocalLattice) -> Remap | None:
         if self.remap is None:
@@ -197,7 +187,11 @@ class PlanarLaplace(NDLaplace):
                 "remap moves every report to an admissible point: it needs truncation='clamp' or "
                 f"'none' and nan='center', got {self.truncation!r} and {self.nan!r}"
             )
-        points = _check_points(self.remap)
+        points = check_array(self.remap, dtype=np.float64, input_name="remap")
+        if points.shape[1] != 2:
+            raise ValueError(
+                f"remap must hold two numbers for each admissible point, got shape {points.shape}"
+            )
         prior = None if self.prior is None else _check_prior(self.prior, len(points))
         unit = lattice.steps / float(lattice.step)
         epsilon = epsilon_of(self.epsilon, self.level, self.radius)
@@ -243,15 +237,6 @@ class Remap:
             belief = np.exp(logs - logs.max(axis=1, keepdims=True))
             moved[block] = self.points[(belief @ apart).argmin(axis=1)]
         return moved
-
-
-def _check_points(values: Any) -> Floats:  # noqa: ANN401
-    points: Floats = check_array(values, dtype=np.float64, input_name="remap")
-    if points.shape[1] != 2:
-        raise ValueError(
-            f"remap must hold two numbers for each admissible point, got shape {points.shape}"
-        )
-    return points
 
 
 def _check_prior(values: Any, count: int) -> Floats:  # noqa: ANN401

@@ -79,11 +79,7 @@ class Registry(Mapping[str, type[Method]]):
 
     def name_of(self, method: type) -> str | None:
         """The name that a class has here; None if it has none."""
-        for known in (self._built_in, self.working()):
-            for name, cls in known.items():
-                if cls is method:
-                    return name
-        return None
+        return next((name for name, cls in self.working().items() if cls is method), None)
 
     @cached_property
     def _registered(self) -> dict[str, list[EntryPoint]]:
@@ -156,20 +152,20 @@ def _wrong(found: object) -> str:
     return ""
 
 
-_BUILT_IN: dict[str, type[Method]] = {
-    "auto": Auto,
-    "dplloyd": DPLloyd,
-    "sukpisit": Sukpisit,
-    "gkm": GkM,
-    "gkm3k": GkM3K,
-    "pgkm": PGkM,
-    "eugkm": EUGkM,
-    "hybrid": Hybrid,
-    "balcan": Balcan,
-    "maxcover": MaxCover,
-}
-
-METHODS = Registry(_BUILT_IN)
+METHODS = Registry(
+    {
+        "auto": Auto,
+        "dplloyd": DPLloyd,
+        "sukpisit": Sukpisit,
+        "gkm": GkM,
+        "gkm3k": GkM3K,
+        "pgkm": PGkM,
+        "eugkm": EUGkM,
+        "hybrid": Hybrid,
+        "balcan": Balcan,
+        "maxcover": MaxCover,
+    }
+)
 """Every method by its name, for reading: the built-in ones, then those of other packages."""
 
 NEEDS_DELTA = NeedingDelta(METHODS)

@@ -9,16 +9,15 @@ from fractions import Fraction
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sfumato._accounting.budget import Account, Caps, Share
-from sfumato._base.types import Floats
+from sfumato._accounting.gaussian_dp import mu2_of
+from sfumato._base.types import Floats, Rng
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid, Nearest
 from sfumato._core.queries.projection import MAX_ENTRY, MAX_SHIFT, Projection
 from sfumato._lattice.box import REACH
-from sfumato._synopsis import Synopsis
-from sfumato._synopsis.choose_k import Criterion
+from sfumato._synopsis import Criterion, Synopsis
 from sfumato.methods.formulas import RHO
 
 
@@ -124,9 +123,7 @@ class Method(Protocol):
     def caps(self, task: Task) -> Caps:
         """Divide (ε, δ) among the currencies."""
 
-    def __call__(
-        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
-    ) -> Centers:
+    def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Find centres by queries charged to the account. `rng` is public randomness."""
 
 
@@ -193,6 +190,20 @@ def take(share: Share, amount: Fraction) -> Share:
     return share.split(amount, share.amount - amount)[0]
 
 
+def gaussian_is_smaller(
+    epsilon: Fraction, delta: Fraction, steps: int, weights: tuple[float, float]
+) -> bool:
+    """Whether Gaussian noise errs less than pure noise in steps that share (ε, δ).
+
+    `weights` are the squared errors of one step with ε = 1 and with μ = 1.
+    """
+    if not delta:
+        return False
+    # A bound on the ratio: its square must not overflow, however small ε is.
+    per_epsilon = float(min(steps / epsilon, Fraction(10**100)))
+    return weights[1] * steps / float(mu2_of(epsilon, delta)) < weights[0] * per_epsilon**2
+
+
 def size_and_rest(
     curator: Curator, task: Task, share: Share, part: Fraction = SLICE
 ) -> tuple[float, Share]:
@@ -204,12 +215,12 @@ def size_and_rest(
     return max(1.0, float(answer.values[0])), rest
 
 
-KChoice = Callable[[Synopsis, np.random.Generator], tuple[int, tuple[str, ...]]]
+KChoice = Callable[[Synopsis, Rng], tuple[int, tuple[str, ...]]]
 """The number of clusters on a synopsis, and a note for the receipt if it was chosen there."""
 
 
 def chosen_k(
-    task: Task, synopsis: Synopsis, least: int, by: Criterion, rng: np.random.Generator
+    task: Task, least: int, by: Criterion, synopsis: Synopsis, rng: Rng
 ) -> tuple[int, tuple[str, ...]]:
     """The number of clusters, and a note for the receipt if it was chosen on the synopsis."""
     if not task.choose_k:
@@ -234,26 +245,20 @@ _FEWEST_BITS = 16
 
 
 def projection_of(
-    directions: ArrayLike, center: ArrayLike, scale: ArrayLike = 1.0, *, ball: bool = False
+    directions: Floats, center: Floats, scale: float, *, ball: bool = False
 ) -> Projection:
     """Round y ≈ scale·directions @ (x − center) to whole numbers, as finely as is exact.
 
-    directions: (m, d); center: (d,), lattice steps; scale: one number, or (m,). The centre is
-    rounded to whole lattice steps; the largest entry of the matrix keeps at least 16 bits.
+    directions: (m, d); center: (d,), lattice steps. The centre is rounded to whole lattice steps;
+    the largest entry of the matrix keeps at least 16 bits.
     """
-    wanted = np.asarray(directions, dtype=np.float64)
-    middle = np.asarray(center, dtype=np.float64)
-    factors = np.asarray(scale, dtype=np.float64)
-    if wanted.ndim != 2 or 0 in wanted.shape or middle.shape != wanted.shape[1:]:
-        raise ValueError(
-            f"directions (m, d) and a centre (d,) are needed, got {wanted.shape} and {middle.shape}"
-        )
-    if factors.shape not in ((), wanted.shape[:1]):
-        raise ValueError(f"one scale, or {len(wanted)}, are needed, got {factors.shape}")
-    wanted = wanted * factors[..., np.newaxis]
-    if not (np.isfinite(wanted).all() and np.isfinite(middle).all() and wanted.any()):
+    if directions.ndim != 2 or 0 in directions.shape or center.shape != directions.shape[1:]:
+        shapes = f"{directions.shape} and {center.shape}"
+        raise ValueError(f"directions (m, d) and a centre (d,) are needed, got {shapes}")
+    wanted = directions * scale
+    if not (np.isfinite(wanted).all() and np.isfinite(center).all() and wanted.any()):
         raise ValueError("directions, centre and scale must be finite, and not all 0")
-    offset = np.rint(np.clip(middle, -REACH, REACH)).astype(np.int64)
+    offset = np.rint(np.clip(center, -REACH, REACH)).astype(np.int64)
     largest = float(np.abs(wanted).max())
     finest = MAX_ENTRY.bit_length() - 1 - math.frexp(largest)[1]
     for shift in range(min(finest, MAX_SHIFT), -1, -1):
@@ -267,3 +272,23 @@ def projection_of(
         f"scale·directions has entries of up to {largest:.3g}, which cannot be rounded to "
         f"whole numbers over 2^0 to 2^{MAX_SHIFT} of {_FEWEST_BITS} bits: rescale it"
     )
+
+
+def directions_of(projection: Projection) -> Floats:
+    """The matrix as it acts: matrix / 2^shift."""
+    return np.ldexp(projection.matrix.astype(np.float64), -projection.shift)
+
+
+def to_view(projection: Projection, points: Floats) -> Floats:
+    """Map lattice points to the view, without cutting off or clipping anything."""
+    values: Floats = (points - projection.offset) @ directions_of(projection).T
+    return values
+
+
+def from_view(projection: Projection, points: Floats) -> Floats:
+    """Map viewed points back, for directions at right angles to each other."""
+    directions = directions_of(projection)
+    squares = np.square(directions).sum(axis=1)
+    inverse = directions / np.where(squares > 0, squares, 1)[:, np.newaxis]
+    values: Floats = projection.offset + points @ inverse
+    return values

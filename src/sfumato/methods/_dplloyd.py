@@ -10,20 +10,27 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Literal, get_args
 
 import numpy as np
 
 from sfumato._accounting.budget import Account, Caps, Share
 from sfumato._accounting.gaussian_dp import mu2_of
-from sfumato._base.types import Floats
+from sfumato._base.types import Floats, Rng
 from sfumato._base.validation import check_whole
-from sfumato._core.curator import CellTotals, Curator
+from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Nearest, NearestInProjection
 from sfumato._lattice.box import REACH
-from sfumato._synopsis.starts import sphere_packing
-from sfumato.methods._base import NUMBER, Centers, PlannedTask, Prediction, Task, nearest_to
+from sfumato._synopsis.signed_kmeans import sphere_packing
+from sfumato.methods._base import (
+    NUMBER,
+    Centers,
+    PlannedTask,
+    Prediction,
+    Task,
+    gaussian_is_smaller,
+    nearest_to,
+)
 from sfumato.methods.formulas import RHO, step_mse
 
 NoiseChoice = Literal["auto", "cube", "laplace", "gaussian"]
@@ -46,7 +53,9 @@ class _NoisyLloyd(ABC):
 
     def caps(self, task: Task) -> Caps:
         """All of the budget in the one currency of the noise."""
-        return one_currency(choose_noise(self.noise, len(self.weights()), task), task)
+        if choose_noise(self.noise, len(self.weights()), task) == "gaussian":
+            return Caps(gaussian=(task.epsilon, task.delta))
+        return Caps(pure=task.epsilon)
 
     def predict(self, task: PlannedTask) -> Prediction:
         """The noise of the last step, if all are taken."""
@@ -63,9 +72,7 @@ class _NoisyLloyd(ABC):
         memory, passes = totals_memory(task), len(weights)
         return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
-    def __call__(
-        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
-    ) -> Centers:
+    def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Step until the noisy centres hold still or the shares are used up."""
         points, sizes = sphere_packing(task.k, task.n_features, rng), np.zeros(task.k)
         noise = noise_of(self.noise, account)
@@ -137,27 +144,15 @@ def currency(noise: str) -> Literal["pure", "gdp"]:
     return "gdp" if noise == "gaussian" else "pure"
 
 
-def one_currency(noise: str, task: Task) -> Caps:
-    """Caps that put the whole budget into the currency of `noise`."""
-    if currency(noise) == "gdp":
-        return Caps(gaussian=(task.epsilon, task.delta))
-    return Caps(pure=task.epsilon)
-
-
 def choose_noise(noise: NoiseChoice, iterations: int, task: Task) -> str:
     """Pick the noise with the smallest predicted error that the budget allows."""
     if noise == "gaussian" and not task.delta:
         raise ValueError("noise='gaussian' needs delta > 0; with delta=0 use 'cube' or 'laplace'")
     if noise != "auto":
         return noise
-    if not task.delta:
-        return "cube"
-    # A bound on the ratio: its square must not overflow, however small ε is.
-    per_epsilon = float(min(iterations / task.epsilon, Fraction(10**100)))
-    pure = noise_error("cube", task.n_features) * per_epsilon**2
-    mu2 = float(mu2_of(task.epsilon, task.delta))
-    gaussian = noise_error("gaussian", task.n_features) * iterations / mu2
-    return "cube" if pure <= gaussian else "gaussian"
+    weights = noise_error("cube", task.n_features), noise_error("gaussian", task.n_features)
+    smaller = gaussian_is_smaller(task.epsilon, task.delta, iterations, weights)
+    return "gaussian" if smaller else "cube"
 
 
 def noise_of(noise: NoiseChoice, account: Account) -> str:
@@ -194,21 +189,16 @@ def move_to_means(
 
     points: (k, d), lattice steps. Where a noisy count is below its noise_std the point stays.
     """
-    totals = _noisy_totals(curator, cells, share, noise)
+    if noise == "cube":
+        totals = curator.sums(cells, share=share, joint=True)
+    else:
+        # The best ratio of the two shares is a constant of d: minimise a/x² + b/y² (or a/x + b/y).
+        d, off_center = curator.box.n_features, 4 * curator.box.n_features * RHO**2
+        for_counts = math.sqrt(off_center) if noise == "gaussian" else math.cbrt(off_center)
+        count_share, sum_share = share.split(for_counts, d)
+        totals = curator.sums(cells, share=sum_share, counts=count_share)
     sizes = totals.sizes.values
     enough = sizes > max(1.0, totals.sizes.noise_std)
     means = totals.sums.values / np.where(enough, sizes, 1.0)[:, None]
     moved = np.where(enough[:, None], np.clip(means, -REACH, REACH), points)
     return moved, sizes
-
-
-def _noisy_totals(
-    curator: Curator, cells: Nearest | NearestInProjection, share: Share, noise: str
-) -> CellTotals:
-    if noise == "cube":
-        return curator.sums(cells, share=share, joint=True)
-    # The best ratio of the two shares is a constant of d: minimise a/x² + b/y² (or a/x + b/y).
-    d, off_center = curator.box.n_features, 4 * curator.box.n_features * RHO**2
-    for_counts = math.sqrt(off_center) if noise == "gaussian" else math.cbrt(off_center)
-    count_share, sum_share = share.split(for_counts, d)
-    return curator.sums(cells, share=sum_share, counts=count_share)

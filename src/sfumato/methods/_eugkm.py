@@ -10,16 +10,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-import numpy as np
-
 from sfumato._accounting.budget import Account, Share
+from sfumato._base.types import Rng
 from sfumato._base.validation import check_whole
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid
 from sfumato._lattice.box import REACH
-from sfumato._synopsis import Synopsis
+from sfumato._synopsis import Criterion, Synopsis, check_criterion, check_range
 from sfumato._synopsis.cells import GridCells
-from sfumato._synopsis.choose_k import Criterion, check_criterion, check_range
 from sfumato.methods._base import (
     NUMBER,
     Centers,
@@ -67,9 +65,7 @@ class EUGkM(_OnGrid):
         if not 0 < self.theta < float("inf"):
             raise ValueError(f"theta must be a positive number, got {self.theta!r}")
 
-    def __call__(
-        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
-    ) -> Centers:
+    def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Estimate the number of rows, then the counts of the grid; the rest is post-processing."""
         n, rest = size_and_rest(curator, task, account.rest("pure"))
         return self.on_grid(curator, task, n, rest, rng)
@@ -89,9 +85,7 @@ class EUGkM(_OnGrid):
         note = f"{cells:,} cells, {remark}"
         return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
-    def on_grid(
-        self, curator: Curator, task: Task, n: float, share: Share, rng: np.random.Generator
-    ) -> Centers:
+    def on_grid(self, curator: Curator, task: Task, n: float, share: Share, rng: Rng) -> Centers:
         """Release the counts of a grid with this share and cluster its cells."""
         epsilon = float(share.amount)
         grid = self.grid(n, task.n_features, epsilon)
@@ -102,7 +96,7 @@ class EUGkM(_OnGrid):
         wanted = eug_cells(n, task.n_features, epsilon, self.theta)
         if wanted > 2 * grid.n_cells:
             notes.append(f"as many cells as fit, where {wanted:.3g} were wanted")
-        k, how = chosen_k(task, synopsis, self.k_range[0], self.k_by, rng)
+        k, how = chosen_k(task, self.k_range[0], self.k_by, synopsis, rng)
         found = synopsis.kmeans(k, n_starts=self.n_starts, random_state=rng)
         points = curator.box.to_cube(found.centers) * REACH
         return Centers(points, found.sizes, (*notes, *how), synopsis)
@@ -137,9 +131,7 @@ class Hybrid(_OnGrid):
         if not 0 <= self.rho <= 0.5:
             raise ValueError(f"rho must lie in [0, 0.5], got {self.rho!r}")
 
-    def __call__(
-        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
-    ) -> Centers:
+    def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Estimate the number of rows, decide by it, then query."""
         n, rest = size_and_rest(curator, task, account.rest("pure"))
         threshold = hybrid_threshold(n, task.n_features, task.k, self.rho)

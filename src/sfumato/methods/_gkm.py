@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato._accounting.budget import Account
-from sfumato._base.types import Floats
+from sfumato._base.types import Floats, Rng
 from sfumato._base.validation import check_whole
 from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Cost
@@ -49,9 +49,7 @@ class _BlockMeans(PureMethod, ABC):
     def blocks(self, n: float, k: int) -> float:
         """The number of blocks for n rows, before rounding."""
 
-    def __call__(
-        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
-    ) -> Centers:
+    def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Estimate the number of rows, the averages, and the sizes of the clusters around them."""
         n, rest = size_and_rest(curator, task, account.rest("pure"))
         limit = max(1, MAX_NUMBERS // (task.k * task.n_features))
@@ -136,9 +134,7 @@ class PGkM(PureMethod):
         rounds = int(min(self.pace * n * epsilon / self.parents, _MAX_ROUNDS))
         return max(self.least_rounds, rounds)
 
-    def __call__(
-        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
-    ) -> Centers:
+    def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Select and breed; the last round selects one set."""
         n, rest = size_and_rest(curator, task, account.rest("pure"))
         for_sizes, for_rounds = rest.split(SLICE, 1 - SLICE)
@@ -166,7 +162,7 @@ class PGkM(PureMethod):
         return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
 
-def breed(parents: Floats, size: int, reach: float, rng: np.random.Generator) -> Floats:
+def breed(parents: Floats, size: int, reach: float, rng: Rng) -> Floats:
     """Fill a pool (size, k, d) with parents (p, k, d), lattice steps, and their children.
 
     A pair swaps the tails of its k·d numbers after a random cut; then one number is moved by at

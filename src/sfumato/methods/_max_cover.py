@@ -17,7 +17,7 @@ import numpy as np
 
 from sfumato._accounting.budget import Account, Caps
 from sfumato._accounting.gaussian_dp import mu2_of
-from sfumato._base.types import Floats, Ints
+from sfumato._base.types import Floats, Ints, Rng
 from sfumato._base.validation import check_whole
 from sfumato._core.curator import Answer, Curator
 from sfumato._core.queries.counts import Nearest
@@ -41,9 +41,6 @@ from sfumato.methods.formulas import step_mse
 
 MAX_WORK = 1e11
 """Rows × grid points near each × radii that are counted by default."""
-
-GOLDEN = (math.sqrt(5) - 1) / 2
-"""The paper's bound on the error needs an α below this: 1 − α − α² must be positive."""
 
 _COVERED = 2**26
 """Counts that a cover keeps, as in `_lattice.kernels.cover`."""
@@ -106,9 +103,7 @@ class MaxCover:
         rest = (task.epsilon - pure - cover[0], task.delta - cover[1])
         return Caps(pure=pure, approximate=cover, gaussian=rest)
 
-    def __call__(
-        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
-    ) -> Centers:
+    def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Estimate the number of rows, cover them in a projection, cluster the picks, average."""
         parts = self.parts(task)
         part = parts["rows"] / (parts["rows"] + parts["counts"])
@@ -180,7 +175,7 @@ def _check_between(value: object, name: str, limit: float) -> None:
         raise ValueError(f"{name} must be a number between 0 and {limit:g}, got {value!r}")
 
 
-def orthogonal_projection(d: int, p: int, alpha: float, rng: np.random.Generator) -> Projection:
+def orthogonal_projection(d: int, p: int, alpha: float, rng: Rng) -> Projection:
     """Random directions at right angles, scaled so that the ball of radius 1 + α holds the box.
 
     The average row keeps its length (Johnson and Lindenstrauss); α is the paper's margin for those
@@ -192,7 +187,7 @@ def orthogonal_projection(d: int, p: int, alpha: float, rng: np.random.Generator
     return projection_of(directions, np.zeros(d), 1 / ((1 + alpha) * math.sqrt(p)), ball=True)
 
 
-def _clustered(points: Ints, counts: Answer, k: int, rng: np.random.Generator) -> Floats:
+def _clustered(points: Ints, counts: Answer, k: int, rng: Rng) -> Floats:
     """k-means on the picked points (m, p) by noisy counts: (k, p), lattice steps of the view.
 
     Many points were picked from the whole grid when nothing was left to cover. Of these few have a
@@ -203,5 +198,4 @@ def _clustered(points: Ints, counts: Answer, k: int, rng: np.random.Generator) -
     if np.count_nonzero(weights) < k:
         weights = np.maximum(counts.values, 0.0)
     found, _ = weighted_kmeans(points.astype(np.float64), weights, k, rng)
-    rounded: Floats = np.clip(np.rint(found), -REACH, REACH)
-    return rounded
+    return np.clip(np.rint(found), -REACH, REACH)

@@ -120,7 +120,9 @@ def test_what_was_not_granted_buys_nothing(make):
     account = curator.reserve("test", ONE)
     fake = make(curator.ledger)
     if isinstance(fake, Own):
-        fake._ledger, fake._purpose, fake._caps, fake._entries = curator.ledger, "test", ONE, []
+        said = {"ledger": curator.ledger, "purpose": "test", "caps": ONE, "_entries": []}
+        for name, value in said.items():
+            object.__setattr__(fake, name, value)
     with pytest.raises(ValueError, match="never granted"):
         curator.counts(CELLS, share=Share("pure", F(1), account=fake))
     assert account.entries == ()

@@ -11,12 +11,12 @@ import pytest
 
 from sfumato import NDLaplace, PrivateKMeans
 from sfumato._accounting.budget import Caps, Entry, Ledger, Share
-from sfumato._accounting.gaussian_dp import mu2_of
 from sfumato._accounting.guarantee import finite_precision_delta, rho_of_accounts
 from sfumato._accounting.receipt import Receipt
 from sfumato._accounting.text import shown_above
+from sfumato._released_model import receipt_from
 from sfumato.local._mechanisms import Piecewise
-from sfumato.local._receipt import LocalReceipt
+from sfumato.local._transformer import LocalReceipt
 from sfumato.methods import Auto, Task
 
 F = Fraction
@@ -51,7 +51,7 @@ def test_rho_is_that_of_the_caps_whatever_was_charged(costs):
 
 def test_rho_adds_over_currencies_and_accounts():
     gaussian = Caps(pure=F(1, 2), gaussian=(F(1), TINY))
-    exact = F(1, 8) + mu2_of(F(1), TINY) / 2
+    exact = F(1, 8) + gaussian.mu2 / 2
     rho = receipt_of(account_of(gaussian, F(1, 4))).rho
     assert exact <= F(rho) <= exact * (1 + F(1, 2**50))
     two = [account_of(Caps(pure=F(1, 4))), account_of(Caps(pure=F(3, 4)), F(1, 8))]
@@ -72,7 +72,7 @@ def test_there_is_no_rho_beside_plain_charges_and_beyond_floats():
         receipt = receipt_of(account)
         assert receipt.rho is None
         assert "zero-concentrated" not in str(receipt)
-        assert Receipt.from_dict(json.loads(receipt.to_json())) == receipt
+        assert receipt_from(json.loads(receipt.to_json())) == receipt
 
 
 DATA = {
@@ -93,7 +93,7 @@ def test_rho_of_auto_is_the_same_on_all_data_though_its_charges_differ():
 
 def test_rho_of_auto_with_gaussian_steps_is_that_of_its_caps():
     caps = Auto().caps(Task(3, 30, F(1), TINY))
-    exact = caps.pure**2 / 2 + mu2_of(*caps.gaussian) / 2
+    exact = sum(part**2 for part in caps.parts) / 2 + caps.mu2 / 2
     for n in (5, 60, 2000):
         rows = RNG.uniform(size=(n, 30))
         rho = PrivateKMeans(3, delta=1e-6, bounds=(0, 1)).fit(rows).receipt_.rho
@@ -109,7 +109,7 @@ def test_rho_and_chapters_are_saved():
     receipt = receipt_of(account_of(Caps(pure=F(1)), F(1, 2)))
     saved = json.loads(receipt.to_json())
     assert saved["rho_zcdp_cap"] == 0.5
-    assert Receipt.from_dict(saved) == receipt
+    assert receipt_from(saved) == receipt
     assert saved["chapters"] == list(receipt.chapters)
     assert "Core queries" in receipt.chapters
 

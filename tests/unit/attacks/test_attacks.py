@@ -19,7 +19,7 @@ from sfumato.attacks import (
     shadow_attack,
     uniform_prior,
 )
-from sfumato.attacks._membership import _halves, outputs, score, trials
+from sfumato.attacks._membership import _halves, outputs, score
 from sfumato.local._mechanisms import LaplaceMechanism
 
 ROWS, _ = make_blobs(800, 2, centers=4, cluster_std=0.6, random_state=0)
@@ -113,15 +113,33 @@ def test_a_forest_answers_for_a_clusterer_that_does_not():
     assert len(chosen.classes_) == 2
 
 
+class _Seen:
+    """A model that keeps its training rows, and those that it was asked about."""
+
+    def __init__(self, rows):
+        self.rows, self.asked = {tuple(row) for row in rows}, set()
+
+    def predict(self, rows):
+        self.asked |= {tuple(row) for row in rows}
+        return np.zeros(len(rows))
+
+
 def test_no_row_is_in_two_parts_of_a_trial():
-    for trial in trials(ROWS, 2, 3, 0):
-        members, others = ({tuple(r) for r in part} for part in (trial.members, trial.others))
-        assert len(members) == len(others) == 200
-        assert not members & others
-        for inside, outside in trial.shadows:
-            shadows = [{tuple(r) for r in part} for part in (inside, outside)]
-            assert not shadows[0] & shadows[1]
-            assert not (shadows[0] | shadows[1]) & (members | others)
+    models = []
+
+    def make_model(rows):
+        models.append(_Seen(rows))
+        return models[-1]
+
+    shadow_attack(make_model, ROWS, n_models=2, n_shadows=3)
+    assert len(models) == 8
+    for start in (0, 4):
+        *shadows, attacked = models[start : start + 4]
+        for model in (*shadows, attacked):
+            assert len(model.rows) == len(model.asked - model.rows) == 200
+            assert model.rows < model.asked
+        assert not any(shadow.asked & attacked.asked for shadow in shadows)
+    assert models[3].rows != models[7].rows
 
 
 def test_every_row_is_in_half_of_the_shadows_and_no_shadow_mirrors_a_target():
@@ -163,6 +181,16 @@ def test_clopper_pearson_is_exact():
     assert stats.binom.cdf(3, 10, high) == pytest.approx(0.025)
     assert clopper_pearson(0, 10)[0] == 0
     assert clopper_pearson(10, 10)[1] == 1
+    for hits, trials, confidence in ((0, 1, 0.9), (1, 200, 0.95), (77, 200, 0.975), (9, 9, 0.5)):
+        known = stats.binomtest(hits, trials).proportion_ci(confidence, method="exact")
+        # Their root finder stops at 2e-12.
+        assert clopper_pearson(hits, trials, confidence) == pytest.approx(known, abs=4e-12)
+
+
+@pytest.mark.parametrize("wrong", [(4, 3), (-1, 3), (0, 0), (1, 3, 1.5), (1, 3, -0.5)])
+def test_clopper_pearson_refuses_what_is_no_rate(wrong):
+    with pytest.raises(ValueError, match="got"):
+        clopper_pearson(*wrong)
 
 
 def test_the_interval_covers_the_true_advantage():

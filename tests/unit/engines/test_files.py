@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato._lattice.box import Box
-from sfumato.cli._file_report import Place, check_file
+from sfumato.cli._inspect import Place, check_file
 from sfumato.engines._files import TableFile, layout_of, open_file
 from sfumato.engines.formats import _csv as delimited
 from tests.unit.tables import read
@@ -237,7 +237,7 @@ def test_checking_names_places_and_no_values(table):
     a, b = report.columns
     assert (a.numbers, a.missing, a.text, a.outside) == (3, 2, 1, 0)
     assert (b.numbers, b.missing, b.text, b.outside) == (4, 2, 0, 1)
-    assert "secret" not in str(report.to_dict())
+    assert "secret" not in str(report)
 
 
 def test_checking_keeps_few_places_of_many(table):

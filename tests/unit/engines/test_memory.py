@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from sfumato._core.testing import use_loops
 from sfumato._lattice.box import Box
-from sfumato._lattice.kernels import dispatch as kernels
 from sfumato.engines import _memory as array
 from sfumato.engines._groups import hash_rows
 from sfumato.engines._memory import ArrayRows
@@ -97,7 +97,7 @@ def test_threads_do_not_matter(backend, nan, monkeypatch):
     folds, blocks = [], []
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("SFUMATO_THREADS", threads)
-        with kernels.use(backend):
+        with use_loops(backend):
             folds.append(fold(values, box))
             blocks.append(rows_in(values, box))
     assert folds[0][:, 0].sum() == len(box.to_lattice(values))

@@ -11,7 +11,7 @@ from sfumato._ledger.books import (
     released_text,
     releases_in,
 )
-from sfumato._ledger.durable import DurableLedger
+from sfumato._ledger.ledger import Ledger
 from sfumato._ledger.store import LedgerError
 from tests.ledger.fits import CAPS, COST, answer, entry, made
 
@@ -25,7 +25,7 @@ def ledger(url):
     account = made_ledger.reserve("small", CAPS, request="charged")
     made_ledger.charge(account, [entry(account)])
     made_ledger.cancel(made_ledger.reserve("small", CAPS, request="cancelled"))
-    ada = DurableLedger.open(url, person="ada", purpose="thesis")
+    ada = Ledger.open(url, person="ada", purpose="thesis")
     ada.reserve("small", CAPS, request="reserved")
     return made_ledger
 

@@ -4,7 +4,7 @@ import psycopg
 import pytest
 
 from sfumato._ledger.books import flaws_in
-from sfumato._ledger.durable import DurableLedger
+from sfumato._ledger.ledger import Ledger
 from sfumato._ledger.postgres import PostgresStore, _shown
 from sfumato._ledger.store import LedgerError, NotCommitted
 from tests.ledger.fits import CAPS, COST, answer, made
@@ -42,7 +42,7 @@ def test_a_server_that_does_not_sync_is_refused(url):
     administer(url, "ALTER SYSTEM SET fsync = off", *wait)
     try:
         with pytest.raises(LedgerError, match="fsync = off"):
-            DurableLedger.open(url)
+            Ledger.open(url)
     finally:
         administer(url, "ALTER SYSTEM RESET fsync", *wait)
 
@@ -51,7 +51,7 @@ def test_a_commit_waits_for_the_disk_whatever_the_database_says(url):
     made(url, 10)
     name = psycopg.conninfo.conninfo_to_dict(url)["dbname"]
     administer(url, f"ALTER DATABASE {name} SET synchronous_commit = off")
-    assert DurableLedger.open(url).store.execute("SHOW synchronous_commit") == [("on",)]
+    assert Ledger.open(url).store.execute("SHOW synchronous_commit") == [("on",)]
 
 
 @pytest.mark.parametrize("level", ["repeatable read", "serializable"])
@@ -60,7 +60,7 @@ def test_what_is_read_is_not_older_than_the_lock(url, level):
     made(url, 10)
     name = psycopg.conninfo.conninfo_to_dict(url)["dbname"]
     administer(url, f"ALTER DATABASE {name} SET default_transaction_isolation = '{level}'")
-    store = DurableLedger.open(url).store
+    store = Ledger.open(url).store
     with store.transaction():
         assert store.execute("SHOW transaction_isolation") == [("read committed",)]
 
@@ -106,7 +106,7 @@ def test_a_commit_of_unknown_fate_is_told(url, monkeypatch):
     with pytest.raises(NotCommitted, match=r"not known whether.*stays spent"):
         ledger.reserve("small", CAPS)
     connection.close()
-    assert DurableLedger.open(url).spent == (COST, 0)
+    assert Ledger.open(url).spent == (COST, 0)
 
 
 def test_a_transaction_that_failed_is_not_taken_for_committed(url):

@@ -11,7 +11,8 @@ import pytest
 
 from sfumato._ledger import sqlite, store
 from sfumato._ledger.books import flaws_in
-from sfumato._ledger.durable import DurableLedger, open_store
+from sfumato._ledger.durable import open_store
+from sfumato._ledger.ledger import Ledger
 from sfumato._ledger.sqlite import SQLiteStore, filesystem_of, new_mark
 from sfumato._ledger.store import LedgerError, NotCommitted
 from tests.ledger.fits import CAPS, COST, answer, made
@@ -37,20 +38,20 @@ def test_the_log_is_synced_at_every_commit(path):
 def test_a_file_that_was_put_back_is_refused(path, tmp_path):
     copy = tmp_path / "copy.db"
     shutil.copy(path, copy)
-    ledger = DurableLedger.open(path)
+    ledger = Ledger.open(path)
     answer(ledger, "c")
     answer(ledger, "d")
     ledger.store.close()
     shutil.copy(copy, path)
     with pytest.raises(LedgerError, match=r"older than its high-water mark.*put back from a copy"):
-        DurableLedger.open(path)
+        Ledger.open(path)
 
 
 def test_a_file_that_was_put_back_under_a_process_that_has_it_open_is_refused(path, tmp_path):
-    copy, running = tmp_path / "copy.db", DurableLedger.open(path)
+    copy, running = tmp_path / "copy.db", Ledger.open(path)
     shutil.copy(path, copy)
     running.store.close()
-    other = DurableLedger.open(path)
+    other = Ledger.open(path)
     answer(other, "c")
     answer(other, "d")
     other.store.close()
@@ -71,26 +72,26 @@ def test_a_missing_mark_is_refused_and_the_message_says_what_helps(path):
     mark = path.with_name("ledger.db.mark")
     mark.unlink()
     with pytest.raises(LedgerError, match=r"ledger\.db\.mark is missing.*verify .* --new-mark"):
-        DurableLedger.open(path)
+        Ledger.open(path)
     new_mark(path)
-    ledger = DurableLedger.open(path)
+    ledger = Ledger.open(path)
     assert ledger.spent == (2 * COST, 0)
     answer(ledger, "c")
-    assert DurableLedger.open(path).spent == (3 * COST, 0)
+    assert Ledger.open(path).spent == (3 * COST, 0)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"seq": "x"}'])
 def test_a_broken_mark_is_a_missing_one(path, text):
     path.with_name("ledger.db.mark").write_text(text)
     with pytest.raises(LedgerError, match="--new-mark"):
-        DurableLedger.open(path)
+        Ledger.open(path)
 
 
 def test_a_changed_event_below_the_mark_is_refused(path):
     mark = path.with_name("ledger.db.mark")
     mark.write_text(mark.read_text().replace('"hash": "', '"hash": "0'))
     with pytest.raises(LedgerError, match="missing or differs"):
-        DurableLedger.open(path)
+        Ledger.open(path)
 
 
 def test_the_mark_names_an_event_that_was_committed_before(tmp_path):
@@ -106,11 +107,11 @@ def test_the_mark_names_an_event_that_was_committed_before(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         rolled_back()
     ledger.store.close()
-    assert DurableLedger.open(tmp_path / "ledger.db").spent == (0, 0)
+    assert Ledger.open(tmp_path / "ledger.db").spent == (0, 0)
 
 
 def test_a_mark_that_cannot_be_written_is_told(path):
-    ledger = DurableLedger.open(path)
+    ledger = Ledger.open(path)
     path.with_name("ledger.db.mark.new").mkdir()
     with pytest.raises(NotCommitted, match=r"mark cannot be written.*Nothing was charged"):
         ledger.reserve("small", CAPS)
@@ -132,13 +133,13 @@ def test_the_clock_does_not_matter(path, monkeypatch):
             return datetime.datetime(1999, 1, 1, tzinfo=zone)
 
     monkeypatch.setattr(store, "datetime", Back)
-    ledger = DurableLedger.open(path)
+    ledger = Ledger.open(path)
     answer(ledger, "c")
     events = ledger.store.events()
     assert events[-1].body["at"].startswith("1999")
     assert [e.seq for e in events] == list(range(1, len(events) + 1))
     assert flaws_in(ledger.store) == []
-    assert answer(DurableLedger.open(path), "c")
+    assert answer(Ledger.open(path), "c")
 
 
 @pytest.mark.parametrize(
@@ -167,14 +168,14 @@ def test_there_must_be_a_folder_and_a_file(tmp_path):
     with pytest.raises(LedgerError, match="there is no folder"):
         made(tmp_path / "none" / "ledger.db", 1)
     with pytest.raises(LedgerError, match="there is no ledger"):
-        DurableLedger.open(tmp_path / "ledger.db")
+        Ledger.open(tmp_path / "ledger.db")
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(LedgerError, match="not a file"):
-        DurableLedger.open(tmp_path)
+        Ledger.open(tmp_path)
 
 
 def test_a_file_that_is_removed_meanwhile_is_not_made_anew(path):
-    ledger = DurableLedger.open(path)
+    ledger = Ledger.open(path)
     ledger.store.close()
     path.unlink()
     with pytest.raises(LedgerError, match="cannot be opened"):
@@ -186,17 +187,17 @@ def test_a_link_leads_to_the_same_log_and_mark(path, tmp_path):
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     (folder / "link.db").symlink_to(path)
-    ledger = DurableLedger.open(folder / "link.db")
+    ledger = Ledger.open(folder / "link.db")
     answer(ledger, "c")
     assert [p.name for p in folder.iterdir()] == ["link.db"]
-    assert DurableLedger.open(path).spent == (3 * COST, 0)
+    assert Ledger.open(path).spent == (3 * COST, 0)
 
 
 def test_a_file_with_two_names_is_refused(path, tmp_path):
     os.link(path, tmp_path / "second.db")
     for name in ("ledger.db", "second.db"):
         with pytest.raises(LedgerError, match="several names"):
-            DurableLedger.open(tmp_path / name)
+            Ledger.open(tmp_path / name)
 
 
 def test_many_may_create_at_once(tmp_path):
@@ -220,7 +221,7 @@ def test_many_may_create_at_once(tmp_path):
 
 def test_a_connection_of_another_process_is_refused(path, monkeypatch):
     """Where a process was forked off by code that does not tell Python."""
-    ledger = DurableLedger.open(path)
+    ledger = Ledger.open(path)
     monkeypatch.setattr(sqlite.os, "getpid", lambda: 1)
     with pytest.raises(LedgerError, match="opened by another process"):
         ledger.store.events()

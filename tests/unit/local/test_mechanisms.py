@@ -214,7 +214,7 @@ def test_remap_takes_the_nearest_admissible_point():
     model = PlanarLaplace(5.0, bounds=(0, 1), remap=POINTS).fit(X[:, :2])
     reports = np.array([[0.5, 0.5], [5.0, -3.0], [0.1, 0.9]])
     nearest = ((reports[:, None] - POINTS) ** 2).sum(axis=2).argmin(axis=1)
-    assert np.array_equal(model.remap_(reports), POINTS[nearest])
+    assert np.array_equal(model.plan_.remap(reports), POINTS[nearest])
     moved = {tuple(row) for row in model.transform(X[:, :2]).tolist()}
     assert moved <= {tuple(row) for row in POINTS.tolist()}
     assert len(moved) > 5
@@ -229,7 +229,7 @@ def test_remap_measures_as_the_guarantee_does():
     for units in ("data", "box"):
         model = PlanarLaplace(5.0, bounds=bounds, units=units, remap=points)
         model.fit(X[:, :2])
-        near[units] = model.remap_(np.array([[0.4, 52.0]])).tolist()
+        near[units] = model.plan_.remap(np.array([[0.4, 52.0]])).tolist()
     assert near == {"data": [[0.0, 50.0]], "box": [[0.5, 60.0]]}
 
 
@@ -238,7 +238,7 @@ def test_a_prior_moves_reports_to_the_point_of_least_expected_distance():
     prior[0] = 0
     model = PlanarLaplace(8.0, bounds=(0, 1), remap=POINTS, prior=prior).fit(X[:, :2])
     reports = np.random.default_rng(3).uniform(-0.5, 1.5, size=(50, 2))
-    for report, moved in zip(reports, model.remap_(reports), strict=True):
+    for report, moved in zip(reports, model.plan_.remap(reports), strict=True):
         belief = prior * np.exp(-8 * np.linalg.norm(POINTS - report, axis=1))
         loss = [(belief * np.linalg.norm(POINTS - point, axis=1)).sum() for point in POINTS]
         assert np.array_equal(moved, POINTS[int(np.argmin(loss))])

@@ -23,7 +23,7 @@ import sfumato
 from sfumato import NDLaplace, local_epsilon, mean_displacement
 from sfumato._accounting.budget import Caps, Share
 from sfumato._accounting.guarantee import Guarantee
-from sfumato.local._receipt import LocalReceipt
+from sfumato.local._transformer import LocalReceipt
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(300, 2))

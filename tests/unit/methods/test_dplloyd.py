@@ -7,7 +7,7 @@ import pytest
 
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import REACH
-from sfumato._synopsis.starts import sphere_packing
+from sfumato._synopsis.signed_kmeans import sphere_packing
 from sfumato.methods import DPLloyd, Sukpisit, Task
 from sfumato.methods._dplloyd import choose_noise, noise_error, weights
 from sfumato.methods.formulas import RHO

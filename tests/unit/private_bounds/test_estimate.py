@@ -16,10 +16,11 @@ from sfumato import Box, Curator, Overspent, PrivateKMeans, TableFile, estimate_
 from sfumato._accounting.budget import Caps, Ledger
 from sfumato._core.queries.histograms import MISSING, MOST_SLICES, EqualBins, LogBins
 from sfumato._core.releases.histograms import HistogramCurator
-from sfumato._core.testing import NoNoise, ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._private_bounds.estimate import DEFAULT, SLICE, release_bounds
 from sfumato.engines._memory import ArrayRows
 from sfumato.methods import DPLloyd
+from tests.no_noise import NoNoise
 
 F = Fraction
 ONE = F(1)

@@ -58,15 +58,15 @@ def test_counts_never_fall_as_the_noisy_ones_rise():
 
 def test_steps_of_the_prior_are_integrated_exactly():
     seen, edges, scale = np.array([0.0, 2.5, 30.0]), np.array([1.0, 2.0, 4.0, 20.0]), 1.5
-    pieces = prior._laplace_pieces(seen, edges, scale)
+    likelihood, means = prior._laplace_pieces(seen, edges, scale)
     for i, x in enumerate(seen):
         for j, (low, high) in enumerate(pairwise(edges), start=1):
             density = lambda c, x=x: np.exp(-abs(x - c) / scale) / 2
             mass = quad(density, low, high, points=[x])[0]
             moment = quad(lambda c, f=density: c * f(c), low, high, points=[x])[0]
-            assert pieces.likelihood[i, j] * (high - low) / scale == pytest.approx(mass / scale)
-            assert pieces.means[i, j] == pytest.approx(moment / mass)
-        assert pieces.likelihood[i, 0] == pytest.approx(np.exp(-x / scale) / 2)
+            assert likelihood[i, j] * (high - low) / scale == pytest.approx(mass / scale)
+            assert means[i, j] == pytest.approx(moment / mass)
+        assert likelihood[i, 0] == pytest.approx(np.exp(-x / scale) / 2)
 
 
 @pytest.mark.parametrize("noisy", [[], [5.0], [-3.0], [0.0] * 7, [-1e6, 1e9]])

@@ -15,8 +15,13 @@ from sfumato._synopsis.cells import (
     finer,
     whole,
 )
-from sfumato._synopsis.signed_kmeans import SignedKMeans, best_swaps, signed_lloyd, totals
-from sfumato._synopsis.starts import sphere_packings
+from sfumato._synopsis.signed_kmeans import (
+    SignedKMeans,
+    best_swaps,
+    signed_lloyd,
+    sphere_packings,
+    totals,
+)
 
 RNG = np.random.default_rng(0)
 

@@ -9,8 +9,8 @@ import sfumato
 from sfumato import Box, Curator, Synopsis
 from sfumato._accounting.budget import Caps
 from sfumato._core.queries.counts import Grid
-from sfumato._core.testing import NoNoise
 from sfumato._synopsis.cells import GridCells, LooseCells
+from tests.no_noise import NoNoise
 
 BOX = Box((0.0, -3.0), (1.0, 3.0))
 CENTERS = np.array([[0.2, -2.0], [0.5, 2.0], [0.8, -1.0]])

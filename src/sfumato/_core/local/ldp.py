@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -13,13 +14,7 @@ import numpy as np
 from sfumato._accounting.guarantee import ANY_TWO_ROWS, Guarantee
 from sfumato._base.types import Ints
 from sfumato._core.local.lattice import LocalLattice
-from sfumato._core.local.one_column import (
-    ColumnMechanism,
-    Mixture,
-    TwoPoint,
-    Window,
-    check_column_epsilon,
-)
+from sfumato._core.local.one_column import ColumnMechanism, check_column_epsilon
 from sfumato._core.sampling.additive import (
     GEOMETRIC_SLACK,
     MAX_DIM,
@@ -89,7 +84,9 @@ class LatticeLDP(ABC):
         return self._slack(lattice.block_rows * lattice.n_features)
 
     def _slack(self, cells: int) -> float:
-        return pieces_slack(cells)
+        # A cell takes at most seven uniform numbers: half a block each in order and, where it is
+        # settled, three more. A cell of Duchi's takes one, and few bits for signs.
+        return 7.0 * cells * UNSETTLED + counter_mode_slack(25.0 * cells)
 
     def draw(self, noise: Noise, rows: Ints) -> Ints:
         """Draw a report for each row. rows, reports: (n, columns), lattice steps."""
@@ -132,30 +129,16 @@ class LatticeColumns(LatticeLDP):
     column: ColumnMechanism
 
     @classmethod
-    def piecewise(
-        cls, epsilon: Fraction, columns: int, sampled: int | None = None
+    def of(
+        cls,
+        name: str,
+        make: Callable[[Fraction], ColumnMechanism],
+        epsilon: Fraction,
+        columns: int,
+        sampled: int,
     ) -> LatticeColumns:
-        """Return the Piecewise Mechanism (Wang et al. 2019)."""
-        sampled = sampled or sampled_columns(epsilon, columns)
-        column = Window.piecewise(epsilon / sampled)
-        return cls(epsilon, columns, "Piecewise Mechanism", sampled, column)
-
-    @classmethod
-    def hybrid(cls, epsilon: Fraction, columns: int, sampled: int | None = None) -> LatticeColumns:
-        """Return the Hybrid Mechanism (Wang et al. 2019)."""
-        sampled = sampled or sampled_columns(epsilon, columns)
-        return cls(epsilon, columns, "Hybrid Mechanism", sampled, Mixture.hybrid(epsilon / sampled))
-
-    @classmethod
-    def harmony(cls, epsilon: Fraction, columns: int) -> LatticeColumns:
-        """Return Harmony (Nguyên et al. 2016): one column, one of two reports."""
-        return cls(epsilon, columns, "Harmony", 1, TwoPoint.of(epsilon))
-
-    @classmethod
-    def square_wave(cls, epsilon: Fraction, columns: int) -> LatticeColumns:
-        """Return Square Wave (Li et al. 2020) on every column."""
-        column = Window.square_wave(epsilon / columns)
-        return cls(epsilon, columns, "Square Wave", columns, column)
+        """Return a mechanism; `make` is given the epsilon of each column that is reported."""
+        return cls(epsilon, columns, name, sampled, make(epsilon / sampled))
 
     @property
     def words(self) -> str:
@@ -331,7 +314,8 @@ class LatticeStaircase(LatticeLDP):
         check_column_epsilon(self.epsilon / self.columns)
 
     def _slack(self, cells: int) -> float:
-        return staircase_slack(cells)
+        # Two geometric numbers, a Bernoulli one whose chance is rounded to 2^-256, a uniform one.
+        return 2.0 * cells * (GEOMETRIC_SLACK + 2.0**-256) + counter_mode_slack(24.0 * cells)
 
     def _draw(self, stream: Stream, rows: Ints) -> Ints:
         drawn = staircase(stream, self.epsilon / self.columns, self.width, self.tread, rows.size)
@@ -339,7 +323,14 @@ class LatticeStaircase(LatticeLDP):
 
     def variance(self, value: int) -> float:
         """Return the variance of a column's reports, in squared lattice steps."""
-        return _staircase_variance(self.epsilon / self.columns, self.width, self.tread)
+        epsilon, width, tread = self.epsilon / self.columns, self.width, self.tread
+        single, fall = float(single_chance(epsilon, width, tread)), math.exp(-float(epsilon))
+        rest = -math.expm1(-float(epsilon))
+        mean, spread = fall / rest, fall / rest**2  # of a geometric number
+        first = single * mean + (1 - single) * (1 + 2 * mean)
+        second = single * (spread + mean**2) + (1 - single) * (2 * spread + (1 + 2 * mean) ** 2)
+        # z is uniform on 2 e - 1 numbers, e = m width + tread, so its variance is e (e - 1) / 3
+        return (width**2 * second + width * (2 * tread - 1) * first + tread * (tread - 1)) / 3
 
 
 def staircase(stream: Stream, epsilon: Fraction, width: int, tread: int, size: int) -> Ints:
@@ -367,31 +358,8 @@ def single_chance(epsilon: Fraction, width: int, tread: int) -> Fraction:
     return Fraction(int(context.floor(context.ldexp(chance, CHANCE_BITS))), 1 << CHANCE_BITS)
 
 
-def _staircase_variance(epsilon: Fraction, width: int, tread: int) -> float:
-    single, fall = float(single_chance(epsilon, width, tread)), math.exp(-float(epsilon))
-    rest = -math.expm1(-float(epsilon))
-    mean, spread = fall / rest, fall / rest**2  # of a geometric number
-    first = single * mean + (1 - single) * (1 + 2 * mean)
-    second = single * (spread + mean**2) + (1 - single) * (2 * spread + (1 + 2 * mean) ** 2)
-    # z is uniform on 2 e - 1 numbers, e = m width + tread, so its variance is e (e - 1) / 3
-    return (width**2 * second + width * (2 * tread - 1) * first + tread * (tread - 1)) / 3
-
-
 def _best_gamma(epsilon: Fraction) -> Fraction:
     """Return the share of a step that is high, for the least mean |z|: 1 / (1 + e^(ε/2))."""
     context = arithmetic(CHANCE_BITS)
     share = 1 / (1 + context.exp(as_real(context, min(epsilon, LARGEST)) / 2))
     return Fraction(float(share))
-
-
-def pieces_slack(cells: int) -> float:
-    """Bound the distance of local reports of so many cells from their distribution."""
-    # A cell takes at most seven uniform numbers: half a block each in order and, where it is
-    # settled, three more. A cell of Duchi's takes one, and few bits for signs.
-    return 7.0 * cells * UNSETTLED + counter_mode_slack(25.0 * cells)
-
-
-def staircase_slack(size: int) -> float:
-    """Bound the distance of `size` draws of staircase noise from their distribution."""
-    # Two geometric numbers, a Bernoulli number whose chance is rounded to 2^-256, a uniform number.
-    return 2.0 * size * (GEOMETRIC_SLACK + 2.0**-256) + counter_mode_slack(24.0 * size)

@@ -156,14 +156,8 @@ def _wave_half(epsilon: Fraction) -> Fraction:
     return Fraction(int(context.floor(context.ldexp(share, CHANCE_BITS))), 1 << CHANCE_BITS)
 
 
-SWITCH = math.log(
-    (
-        -5
-        + 2 * (6353 - 405 * math.sqrt(241)) ** (1 / 3)
-        + 2 * (6353 + 405 * math.sqrt(241)) ** (1 / 3)
-    )
-    / 27
-)
+_ROOT = 405 * math.sqrt(241)
+SWITCH = math.log((-5 + 2 * (6353 - _ROOT) ** (1 / 3) + 2 * (6353 + _ROOT) ** (1 / 3)) / 27)
 """Epsilon from which the Piecewise Mechanism takes part (Wang et al. 2019, Eq. 6): 0.61."""
 
 

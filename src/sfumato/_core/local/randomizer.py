@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Floats
-from sfumato._core.local.lattice import LocalLattice, Units
+from sfumato._core.local.lattice import LatticeNDLaplace, LocalLattice, Units
 from sfumato._core.local.ldp import (
     LatticeColumns,
     LatticeDuchi,
@@ -16,7 +16,6 @@ from sfumato._core.local.ldp import (
     LatticeLDP,
     LatticeStaircase,
 )
-from sfumato._core.local.ndlaplace import LatticeNDLaplace
 from sfumato._core.sampling.source import Noise, SecureNoise
 from sfumato._lattice.box import Box
 
@@ -28,7 +27,6 @@ LATTICE_MECHANISMS: tuple[type, ...] = (
     LatticeDuchi,
 )
 """The closed set of mechanisms that the randomizer takes."""
-
 
 LatticeMechanism = LatticeNDLaplace | LatticeLDP
 """How a row becomes its report: a frozen dataclass in lattice steps.
@@ -80,7 +78,10 @@ class Randomizer:
         step = self.lattice.block_rows
         for start in range(0, len(rows), step):
             block = slice(start, start + step)
-            out[block] = self._perturb(rows[block], mechanism, clamp)
+            reports = mechanism.draw(self.__noise, self.lattice.to_lattice(rows[block]))
+            out[block] = self.lattice.from_lattice(reports, clamp=clamp)
+        if self._missing == "keep":
+            out[~np.isfinite(rows)] = np.nan
         return out
 
     def check(self, rows: NDArray[Any], mechanism: LatticeMechanism) -> None:
@@ -92,11 +93,3 @@ class Randomizer:
         if rows.dtype.kind not in "biuf":
             raise TypeError(f"rows must be numbers, got {rows.dtype}")
         mechanism.check(self.lattice)
-
-    def _perturb(self, rows: NDArray[Any], mechanism: LatticeMechanism, clamp: bool) -> Floats:
-        snapped = self.lattice.to_lattice(rows)
-        reports = mechanism.draw(self.__noise, snapped)
-        out = self.lattice.from_lattice(reports, clamp=clamp)
-        if self._missing == "keep":
-            out[~np.isfinite(rows)] = np.nan
-        return out

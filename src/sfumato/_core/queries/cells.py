@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sfumato._base.types import Floats, Ints, Lattice
 from sfumato._lattice.box import MAX_NUMBERS, REACH
@@ -27,8 +28,36 @@ class Sensitivity:
         return Sensitivity(self.l1 * rows, self.l2_squared * rows * rows)
 
 
+class ByContent:
+    """Queries of one type are equal if all that they hold is, arrays included."""
+
+    __match_args__: tuple[str, ...]
+    """The names of what a dataclass holds."""
+
+    @property
+    def _content(self) -> tuple[object, ...]:
+        values = [getattr(self, name) for name in self.__match_args__]
+        return tuple((v.shape, v.tobytes()) if isinstance(v, np.ndarray) else v for v in values)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._content == other._content
+
+    def __hash__(self) -> int:
+        return hash(self._content)
+
+
+def lattice_points(values: ArrayLike, name: str, shape: str) -> Ints:
+    """Public points, rounded to the lattice, in an array that stays as it is."""
+    points = np.asarray(values, dtype=np.float64)
+    if points.ndim != shape.count(",") + 1 or 0 in points.shape or not np.isfinite(points).all():
+        raise ValueError(f"{name} must be finite and of shape {shape}, got {points.shape}")
+    lattice = np.clip(np.rint(points), -REACH, REACH).astype(np.int64)
+    lattice.flags.writeable = False
+    return lattice
+
+
 @dataclass(frozen=True, eq=False)
-class Nearest:
+class Nearest(ByContent):
     """Each row belongs to its nearest centre, the first one where two are equally near.
 
     Centres are rounded to the lattice, so that distances are exact integers and the cell of a row
@@ -39,18 +68,7 @@ class Nearest:
     chapter: ClassVar[str] = "Core queries"
 
     def __post_init__(self) -> None:
-        points = np.asarray(self.centers, dtype=np.float64)
-        if points.ndim != 2 or 0 in points.shape or not np.isfinite(points).all():
-            raise ValueError(f"centres must be finite and of shape (k, d), got {points.shape}")
-        lattice = np.clip(np.rint(points), -REACH, REACH).astype(np.int64)
-        lattice.flags.writeable = False
-        object.__setattr__(self, "centers", lattice)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Nearest) and np.array_equal(self.centers, other.centers)
-
-    def __hash__(self) -> int:
-        return hash(self.centers.tobytes())
+        object.__setattr__(self, "centers", lattice_points(self.centers, "centres", "(k, d)"))
 
     def __str__(self) -> str:
         return f"{self.n_cells} nearest-centre cells"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Ints, Lattice
+from sfumato._core.queries.cells import ByContent, lattice_points
 from sfumato._lattice.box import MAX_NUMBERS, REACH
 from sfumato._lattice.kernels.costs import LIMB, candidate_costs, swap_costs
 
@@ -27,7 +28,7 @@ def farthest_squared(points: Ints, *, ball: bool) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Cost:
+class Cost(ByContent):
     """The k-means cost of each of m sets of k lattice points: the less, the better.
 
     Sensitivity: adding a row adds to every cost the squared distance to its nearest point, an
@@ -38,22 +39,10 @@ class Cost:
     candidates: Ints
 
     def __post_init__(self) -> None:
-        points = np.asarray(self.candidates, dtype=np.float64)
-        if points.ndim != 3 or 0 in points.shape or not np.isfinite(points).all():
-            raise ValueError(
-                f"candidates must be finite and of shape (sets, k, d), got {points.shape}"
-            )
+        points = lattice_points(self.candidates, "candidates", "(sets, k, d)")
         if points.size > MAX_NUMBERS:
             raise ValueError(f"{points.size:,} numbers of candidates; at most {MAX_NUMBERS:,} fit")
-        lattice = np.clip(np.rint(points), -REACH, REACH).astype(np.int64)
-        lattice.flags.writeable = False
-        object.__setattr__(self, "candidates", lattice)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Cost) and np.array_equal(self.candidates, other.candidates)
-
-    def __hash__(self) -> int:
-        return hash(self.candidates.tobytes())
+        object.__setattr__(self, "candidates", points)
 
     def __str__(self) -> str:
         return f"{len(self.candidates)} sets of {self.candidates.shape[1]} centres by cost"
@@ -87,7 +76,7 @@ class Cost:
 
 
 @dataclass(frozen=True, eq=False)
-class Swaps:
+class Swaps(ByContent):
     """The k-means cost after taking one of k centres out and one of m candidates in.
 
     Choice number i·m + j takes out centre i and takes in candidate j; the less it costs, the
@@ -102,12 +91,7 @@ class Swaps:
 
     def __post_init__(self) -> None:
         for name in ("centers", "candidates"):
-            points = np.asarray(getattr(self, name), dtype=np.float64)
-            if points.ndim != 2 or 0 in points.shape or not np.isfinite(points).all():
-                raise ValueError(f"{name} must be finite and of shape (k, d), got {points.shape}")
-            lattice = np.clip(np.rint(points), -REACH, REACH).astype(np.int64)
-            lattice.flags.writeable = False
-            object.__setattr__(self, name, lattice)
+            object.__setattr__(self, name, lattice_points(getattr(self, name), name, "(k, d)"))
         if self.centers.shape[1] != self.candidates.shape[1]:
             raise ValueError(
                 f"centres have {self.centers.shape[1]} columns, "
@@ -116,12 +100,6 @@ class Swaps:
         numbers = max(prod(self._shape), self.candidates.size)
         if numbers > MAX_NUMBERS:
             raise ValueError(f"{self} take {numbers:,} numbers; at most {MAX_NUMBERS:,} fit")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Swaps) and self._content == other._content
-
-    def __hash__(self) -> int:
-        return hash(self._content)
 
     def __str__(self) -> str:
         k, m = len(self.centers), len(self.candidates)
@@ -160,11 +138,6 @@ class Swaps:
     def _shape(self) -> tuple[int, int, int]:
         """What all rows cost with each candidate, and what those of each centre cost more."""
         return len(self.centers) + 1, len(self.candidates), 2
-
-    @property
-    def _content(self) -> tuple[object, ...]:
-        shape = self.centers.shape
-        return shape, self.centers.tobytes(), self.candidates.tobytes()
 
 
 Score = Cost | Swaps

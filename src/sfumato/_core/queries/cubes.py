@@ -9,18 +9,18 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato._base.types import Ints, Lattice
-from sfumato._core.queries.cells import Nearest
+from sfumato._core.queries.cells import ByContent, Nearest
 from sfumato._core.queries.projection import Projection
 from sfumato._lattice.box import MAX_NUMBERS
 from sfumato._lattice.kernels import dispatch as kernels
-from sfumato._lattice.kernels.cubes import Index, child_counts
+from sfumato._lattice.kernels.cubes import Index, cells_of_nearest, child_counts, labelled_totals
 
 WIDEST = 2**20
 """The longest side of a cube, and the farthest corner, in lattice steps."""
 
 
 @dataclass(frozen=True, eq=False)
-class Cubes:
+class Cubes(ByContent):
     """The 2^p children of each of a cubes of equal side, which lie on one grid.
 
     A cube holds the points with corner ≤ x < corner + side on every axis; a child is its lower or
@@ -56,16 +56,6 @@ class Cubes:
             raise ValueError("the same cube was given twice: cubes must be disjoint")
         corners.flags.writeable = False
         object.__setattr__(self, "corners", corners)
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Cubes)
-            and self.side == other.side
-            and np.array_equal(self.corners, other.corners)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.corners.tobytes(), self.side))
 
     def __str__(self) -> str:
         return f"{self.n_cells} halves of {len(self.corners)} cubes of side {self.side}"
@@ -138,5 +128,5 @@ class NearestInProjection:
 
     def total(self, rows: Lattice, state: Ints) -> None:
         """Count and sum one block of rows."""
-        labels = kernels.cells_of_nearest(self.projection.see(rows), self.cells.centers)
-        kernels.labelled_totals(rows, labels, state)
+        labels = cells_of_nearest(self.projection.see(rows), self.cells.centers)
+        labelled_totals(rows, labels, state)

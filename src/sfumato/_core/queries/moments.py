@@ -15,7 +15,7 @@ import numpy as np
 from sfumato._base.types import Floats, Ints, Lattice
 from sfumato._core.queries.cells import Sensitivity
 from sfumato._lattice.box import MAX_NUMBERS, REACH
-from sfumato._lattice.kernels import moments as kernels_moments
+from sfumato._lattice.kernels import numpy_loops as kernels
 
 FINEST = 3
 """With steps of 2^FINEST the sums of 2^31 rows stay within int64."""
@@ -90,7 +90,7 @@ class Squares(_OfColumns):
 
     def add(self, rows: Lattice, state: Ints) -> None:
         """Add one block of rows."""
-        kernels_moments.add_squares(rows, self.shift, state)
+        kernels.add_squares(rows, self.shift, state)
 
     def line(self, state: Ints) -> Ints:
         """Return the integers that get noise."""
@@ -139,7 +139,7 @@ class Products(_OfColumns):
 
     def add(self, rows: Lattice, state: Ints) -> None:
         """Add one block of rows."""
-        kernels_moments.add_products(rows, self.shift, state)
+        kernels.add_products(rows, self.shift, state)
 
     def line(self, state: Ints) -> Ints:
         """Return the integers that get noise: the weighted upper half."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sfumato._base.types import Ints, Lattice
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels import dispatch as kernels
-from sfumato._lattice.kernels.tree import Table
+from sfumato._lattice.kernels.numpy_loops import Table
 
 Corners = NDArray[np.int32]
 
@@ -55,7 +55,7 @@ class Domain:
 class Branches:
     """How many rows lie in each of 2^levels boxes below every open node of a tree of boxes.
 
-    The tables are those of `engines/kernels_tree.py`. Cuts lie between the ends of the domain, so
+    The tables are those of `kernels/numpy_loops.py`. Cuts lie between the ends of the domain, so
     a row outside turns wherever the nearest point inside would: no row needs to be clipped.
 
     Sensitivity: a row descends one path, which ends in one box below one open node or in a closed

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from sfumato._base.types import Floats, Ints, Lattice
+from sfumato._base.types import Ints, Lattice
+from sfumato._core.queries.cells import ByContent
 from sfumato._lattice.box import MAX_NUMBERS, REACH, Box, NanPolicy
 from sfumato._lattice.kernels.dispatch import MAX_FEATURES
 from sfumato._lattice.kernels.projection import Weights, project
@@ -29,7 +29,7 @@ _EXACT = 2**53
 
 
 @dataclass(frozen=True, eq=False)
-class Projection:
+class Projection(ByContent):
     """A row x is seen as y = trunc(matrix @ (x − offset) / 2^shift), clipped to ±REACH.
 
     With `ball` y is shortened to length REACH instead: y_i becomes sign(y_i)·⌊|y_i|·REACH/⌈√Σy²⌉⌋
@@ -71,12 +71,6 @@ class Projection:
         object.__setattr__(self, "matrix", matrix)
         object.__setattr__(self, "offset", offset)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Projection) and self._content == other._content
-
-    def __hash__(self) -> int:
-        return hash(self._content)
-
     def __str__(self) -> str:
         kind = "a ball" if self.ball else "a box"
         return f"{self.n_features} columns seen as {self.n_out} in {kind}"
@@ -91,11 +85,6 @@ class Projection:
         """Number of columns that come out."""
         return int(self.matrix.shape[0])
 
-    @property
-    def directions(self) -> Floats:
-        """The matrix as it acts: matrix / 2^shift."""
-        return np.ldexp(self.matrix.astype(np.float64), -self.shift)
-
     def box(self, nan: NanPolicy = "center") -> Box:
         """Describe the viewed lattice: one unit per step."""
         side = (float(REACH),) * self.n_out
@@ -105,32 +94,9 @@ class Projection:
         """Map every lattice row of a block, exactly."""
         return project(rows, self._weights)
 
-    def to_view(self, points: ArrayLike) -> Floats:
-        """Map lattice points to the view, without cutting off or clipping anything."""
-        values: Floats = (np.asarray(points, dtype=np.float64) - self.offset) @ self.directions.T
-        return values
-
-    def from_view(self, points: ArrayLike) -> Floats:
-        """Map viewed points back, for directions at right angles to each other."""
-        directions = self.directions
-        squares = np.square(directions).sum(axis=1)
-        inverse = directions / np.where(squares > 0, squares, 1)[:, np.newaxis]
-        values: Floats = self.offset + np.asarray(points, dtype=np.float64) @ inverse
-        return values
-
     @cached_property
     def _weights(self) -> Weights:
         return Weights.of(self.matrix, self.offset, self.shift, ball=self.ball)
-
-    @property
-    def _content(self) -> tuple[Any, ...]:
-        return (
-            self.matrix.shape,
-            self.matrix.tobytes(),
-            self.offset.tobytes(),
-            self.shift,
-            self.ball,
-        )
 
 
 def _whole(values: Any, name: str, ndim: int, most: int) -> Ints:  # noqa: ANN401

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +14,7 @@ from sfumato._core.answers import Answer, CellTotals
 from sfumato._core.mechanisms import Cube, Cylinder, Mechanism, PerCellNoise, independent
 from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.cells import Grid, Nearest
-from sfumato._core.queries.counts import Cells, Counts, CountsBatch, Totals
+from sfumato._core.queries.counts import Cells, Counts, Totals
 from sfumato._core.queries.cubes import NearestInProjection
 from sfumato._lattice.box import REACH, Box
 from sfumato.engines._rows import Kernel, Rows
@@ -22,7 +22,7 @@ from sfumato.engines._rows import Kernel, Rows
 
 @dataclass(frozen=True)
 class Measurement:
-    """Some columns and lines of an exact answer, their share, and the noise they get.
+    """Some lines and columns of an exact answer, their share, and the noise they get.
 
     `shape` is that of the numbers, `std` the deviation of one of them in lattice steps or rows,
     `noise` the same in words and the user's units, `loss` what the noise costs at most.
@@ -35,8 +35,7 @@ class Measurement:
     std: float
     noise: str
     loss: Fraction
-    columns: slice = field(default_factory=lambda: slice(0, 1))
-    lines: slice = field(default_factory=lambda: slice(None))
+    where: tuple[slice, slice] = (slice(None), slice(0, 1))
     chapter: str = "Core queries"
 
     def entry(self) -> Entry:
@@ -49,7 +48,7 @@ class Measurement:
 
     def pick(self, exact: Ints) -> Ints:
         """Its numbers; under cube noise a count is written in units of 1/REACH rows."""
-        chosen = exact[self.lines, self.columns].copy()
+        chosen = exact[self.where].copy()
         if isinstance(self.mechanism, Cube):
             chosen[:, 0] *= REACH
         return chosen
@@ -73,22 +72,7 @@ def release_all(data: PrivateData, query: Kernel, *measurements: Measurement) ->
 def release_counts(data: PrivateData, cells: Cells, share: Share) -> Answer:
     """See `Curator.counts`."""
     query = data.admit(Counts(cells), (Counts,), share)
-    return _flat(release_all(data, query, measure_counts(data, cells, share))[0])
-
-
-def release_batch(
-    data: PrivateData, cells: Sequence[Cells], shares: Sequence[Share]
-) -> list[Answer]:
-    """See `Curator.counts_of_each`."""
-    if len(cells) != len(shares):
-        raise ValueError(f"{len(shares)} shares were given for {len(cells)} queries")
-    query = CountsBatch(tuple(Counts(one) for one in cells))
-    data.admit(query, (CountsBatch,), *shares)
-    parts = [
-        replace(measure_counts(data, c, s), lines=lines)
-        for c, s, lines in zip(cells, shares, query.lines(), strict=True)
-    ]
-    return [_flat(answer) for answer in release_all(data, query, *parts)]
+    return flat(release_all(data, query, measure_counts(data, cells, share))[0])
 
 
 def release_sums(
@@ -107,7 +91,7 @@ def release_sums(
         parts = [measure_sums(data, query, share)]
         parts += [measure_counts(data, cells, one) for one in shares[1:]]
         sums, *sizes = release_all(data, query, *parts)
-        return CellTotals(sums, _flat(sizes[0]) if sizes else None)
+        return CellTotals(sums, flat(sizes[0]) if sizes else None)
     if share.kind != "pure" or counts is not None:
         raise ValueError("joint counts and sums take one pure share")
     part, count_std = measure_jointly(data, query, share)
@@ -141,10 +125,8 @@ def measure_sums(data: PrivateData, query: Totals, share: Share) -> Measurement:
         loss = mechanism.loss(most)
     shape, std = (query.cells.n_cells, query.n_features), mechanism.std
     noise = f"{in_units(data.box, std)} per sum{_where(query)}"
-    columns, chapter = slice(1, None), query.cells.chapter
-    return Measurement(
-        str(query), share, mechanism, shape, std, noise, loss, columns, chapter=chapter
-    )
+    where, chapter = (slice(None), slice(1, None)), query.cells.chapter
+    return Measurement(str(query), share, mechanism, shape, std, noise, loss, where, chapter)
 
 
 def measure_jointly(data: PrivateData, query: Totals, share: Share) -> tuple[Measurement, float]:
@@ -166,11 +148,12 @@ def measure_jointly(data: PrivateData, query: Totals, share: Share) -> tuple[Mea
         count_std = mechanism.count_std_in(d)
         loss = mechanism.loss(query.radii, rows)
     noise = f"{in_rows(count_std)}, {in_units(data.box, std)} per sum{_where(query)}"
-    name, columns = f"counts and {query}", slice(None)
-    return Measurement(name, share, mechanism, shape, std, noise, loss, columns), count_std
+    name, where = f"counts and {query}", (slice(None), slice(None))
+    return Measurement(name, share, mechanism, shape, std, noise, loss, where), count_std
 
 
-def _flat(answer: Answer) -> Answer:
+def flat(answer: Answer) -> Answer:
+    """One number for each cell, where there is one column."""
     return Answer(answer.values[:, 0], answer.noise_std)
 
 

@@ -18,7 +18,6 @@ import numpy as np
 from sfumato._accounting.budget import Entry, Share
 from sfumato._base.types import Ints, Lattice, Mask
 from sfumato._base.validation import check_whole
-from sfumato._core.answers import Picked
 from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.max_cover import Grids
 from sfumato._core.releases.choose import PAPERS
@@ -193,6 +192,14 @@ class Covering:
             return net.points(uniform_below(stream, sides))
         rank = uniform_below(stream, many[chosen - 1 : chosen])
         return cover.find(int(scores[chosen - 1]), int(rank[0]))
+
+
+@dataclass(frozen=True)
+class Picked:
+    """A point of a grid, in lattice steps, that was picked to cover rows, and for which radius."""
+
+    point: Ints
+    radius: int
 
 
 def release_cover(data: PrivateData, grids: Grids, share: Share, picks: int) -> list[Picked]:

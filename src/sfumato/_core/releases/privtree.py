@@ -31,7 +31,7 @@ from sfumato._core.releases.counts import Measurement, in_rows
 from sfumato._core.sampling.additive import check_scale, laplace_slack
 from sfumato._core.sampling.source import Noise
 from sfumato._lattice.box import MAX_NUMBERS
-from sfumato._lattice.kernels.tree import CLOSED, OPEN, Table
+from sfumato._lattice.kernels.numpy_loops import CLOSED, OPEN, Table
 from sfumato.engines._rows import Rows
 
 Bits = NDArray[np.bool_]

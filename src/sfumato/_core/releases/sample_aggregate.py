@@ -95,11 +95,9 @@ class BlockPlan:
             law = Laplace.fitting(part, most)
             noise = f"± {law.std / self.blocks * box.step[i]:.3g} per mean"
             name = f"means over {self.blocks} blocks of {self.k} centres"
-            part_of = slice(i, i + 1)
+            where = (slice(None), slice(i, i + 1))
             loss, shape = law.loss(most), (self.k, 1)
-            parts.append(
-                Measurement(name, part, law, shape, law.std, noise, loss, part_of, chapter=PAPERS)
-            )
+            parts.append(Measurement(name, part, law, shape, law.std, noise, loss, where, PAPERS))
         return parts
 
     def _columns(self, share: Share, ranges: Ints) -> list[tuple[Share, Sensitivity]]:

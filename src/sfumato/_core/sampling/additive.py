@@ -43,8 +43,8 @@ def check_scale(scale: Fraction) -> None:
         raise ValueError(f"a noise scale must be positive, got {scale}")
     if scale > MAX_SCALE:
         raise ValueError(
-            f"noise of scale 2^{_log2(scale):.1f} lattice steps was asked for, at most 2^44 is "
-            "supported; a larger epsilon needs less noise"
+            f"noise of scale 2^{math.log2(math.ceil(scale)):.1f} lattice steps was asked for, "
+            "at most 2^44 is supported; a larger epsilon needs less noise"
         )
 
 
@@ -60,8 +60,8 @@ def check_cube(scale: Fraction, dim: int) -> None:
         )
     if (dim + 1) << len(digit_probabilities(scale)) > 2**62:
         raise ValueError(
-            f"cube noise of scale 2^{_log2(scale):.1f} in {dim} dimensions could overflow 64 bits; "
-            "a larger epsilon would work: 2^41 is safe in every dimension"
+            f"cube noise of scale 2^{math.log2(math.ceil(scale)):.1f} in {dim} dimensions could "
+            "overflow 64 bits; a larger epsilon would work: 2^41 is safe in every dimension"
         )
 
 
@@ -218,12 +218,6 @@ def _below_chance(radius: int, dim: int, raws: list[int], bits: int) -> bool | N
     denominator = math.prod(range(2 * radius + 2, 2 * (radius + dim) + 1, 2))
     below = raws[0] * denominator < numerator
     return below if below == ((raws[0] + 1) * denominator <= numerator) else None
-
-
-def _log2(value: Fraction) -> float:
-    whole = math.ceil(value)
-    extra = max(0, whole.bit_length() - 64)
-    return math.log2(whole >> extra) + extra
 
 
 def laplace_slack(size: int) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Floats, Ints
-from sfumato._core.sampling.exact import UNSETTLED, exp_fixed, settle, uniform_below
+from sfumato._core.sampling.exact import UNSETTLED, arithmetic, as_real, settle, uniform_below
 from sfumato._core.sampling.source import Noise
 from sfumato._core.sampling.stream import Stream, counter_mode_slack
 
@@ -175,35 +175,6 @@ def _exact_flip(exponent: Fraction, raws: list[int], bits: int) -> bool | None:
     return False if raws[0] << _SPARE_BITS >= chance + 2 else None
 
 
-def log_probabilities(
-    scores: Scores,
-    *,
-    epsilon: Fraction,
-    sensitivity: int,
-    monotone: bool,
-    law: Selector = "exponential",
-) -> Floats:
-    """Return the logarithm of each candidate's probability, for tests and audits.
-
-    Float64: off by less than 1e-12 times the larger of 1 and the result, for up to 1000
-    candidates. Permute-and-flip takes time proportional to the cube of their number.
-    """
-    exponents = _exponents(_gaps(scores), selection_rate(epsilon, sensitivity, monotone))
-    chances = np.exp(-exponents)
-    if law == "exponential":
-        return np.asarray(-exponents - math.log(math.fsum(chances)))
-    shares = [_mean_share(np.delete(chances, i)) for i in range(chances.size)]
-    return np.asarray(np.log(shares) - exponents)
-
-
-def _mean_share(chances: Floats) -> float:
-    """Return E[1 / (1 + number of Bernoulli numbers that are 1)]."""
-    counts = np.ones(1)
-    for chance in chances:
-        counts = np.convolve(counts, [1.0 - chance, chance])
-    return math.fsum(counts / np.arange(1, counts.size + 1))
-
-
 def choose_class(
     stream: Stream,
     scores: Ints,
@@ -257,6 +228,14 @@ def _exact_class(
     sums = list(accumulate([size * floor, *parts]))
     # An exponential is off by less than 2, and no more candidates have a score than there are.
     return _place(sums, 6 * size, raws[0], bits)
+
+
+def exp_fixed(exponent: Fraction, bits: int) -> int:
+    """Return 2^bits * e^-exponent as an integer, off by less than 2."""
+    if exponent > bits:
+        return 0
+    context = arithmetic(bits)
+    return int(context.floor(context.ldexp(context.exp(-as_real(context, exponent)), bits)))
 
 
 def selection_slack(candidates: int) -> float:

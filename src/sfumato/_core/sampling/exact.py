@@ -68,14 +68,6 @@ def as_real(context: Any, value: Fraction) -> Any:  # noqa: ANN401
     return context.mpf(value.numerator) / context.mpf(value.denominator)
 
 
-def exp_fixed(exponent: Fraction, bits: int) -> int:
-    """Return 2^bits * e^-exponent as an integer, off by less than 2."""
-    if exponent > bits:
-        return 0
-    context = arithmetic(bits)
-    return int(context.floor(context.ldexp(context.exp(-as_real(context, exponent)), bits)))
-
-
 def uniform_below(stream: Stream, bounds: Ints) -> Ints:
     """Draw an integer uniformly from 0 ... bound - 1 for each bound from 1 to 2^63 - 1.
 

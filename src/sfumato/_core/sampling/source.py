@@ -4,41 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Protocol
 
 from sfumato._base.types import Ints
 from sfumato._core.sampling import additive, joint
 from sfumato._core.sampling.stream import Stream
 
 
-class Noise(Protocol):
-    """Where the curator gets its noise from."""
+class Noise:
+    """Where the curator gets its noise from: five distributions, each call on its own stream."""
 
-    @property
-    def replayable(self) -> bool:
-        """Whether the draws can be repeated, which noise on real data must never be."""
-
-    def stream(self) -> Stream | None:
-        """Return new random bits for one mechanism call; None stands for no noise at all."""
-
-    def laplace(self, scale: Fraction, size: int) -> Ints:
-        """Draw integers with P(z) proportional to exp(-|z| / scale)."""
-
-    def gaussian(self, sigma: Fraction, size: int) -> Ints:
-        """Draw the nearest integers to N(0, sigma^2)."""
-
-    def cube(self, scale: Fraction, rows: int, dim: int) -> Ints:
-        """Draw rows of integers with P(z) proportional to exp(-max|z_i| / scale)."""
-
-    def ball(self, scale: Fraction, rows: int, dim: int) -> Ints:
-        """Draw rows of the nearest integers to a density exp(-|z|_2 / scale)."""
-
-    def cylinder(self, scales: Sequence[Fraction], height: Fraction, dim: int) -> Ints:
-        """Draw lines (b, a), nearest to a density exp(-max(|a|_2 / scales[j], |b| / height))."""
-
-
-class Sampled:
-    """The five distributions of noise, each call on a stream of its own."""
+    replayable: bool
+    """Whether the draws can be repeated, which noise on real data must never be."""
 
     def stream(self) -> Stream:
         """Return new random bits for one mechanism call."""
@@ -80,7 +56,7 @@ class Sampled:
         return joint.cylinder(self.stream(), scales, height, dim)
 
 
-class SecureNoise(Sampled):
+class SecureNoise(Noise):
     """Noise for real data: every call has a new key from the operating system.
 
     Guarantee: no key outlives a call, so none survives a fork, a copy or a pickle, and no two calls

@@ -1,4 +1,6 @@
-"""Rows counted in the halves of public cubes, exactly: docs/proofs/cubes.md.
+"""Rows counted in the halves of public cubes, or summed in cells that are known, exactly.
+
+See docs/proofs/cubes.md.
 
 All cubes lie on one grid. Their places on it form a tree with one level for each axis, and a row
 walks down from the first axis to the last: from node number `node` it goes to where the level's
@@ -14,8 +16,8 @@ from functools import cache
 import numpy as np
 
 from sfumato._base.types import Ints, Lattice
-from sfumato._lattice.kernels.dispatch import compiled
-from sfumato._lattice.kernels.tree import SPAN
+from sfumato._lattice.kernels.dispatch import blocks, by_nearest, compiled, loops_for
+from sfumato._lattice.kernels.numpy_loops import SPAN
 
 _BLOCK_ROWS = 2**14
 
@@ -79,3 +81,17 @@ def _add(
         child += (rest >= side // 2).astype(np.int64) << axis
         who, node, child = who[inside], found[inside], child[inside]
     np.add.at(state, (numbers[node] << len(low)) + child, 1)
+
+
+def cells_of_nearest(rows: Lattice, centers: Ints) -> Ints:
+    """Number of the nearest centre of each row; of equally near ones the first."""
+    labels = [labels.copy() for _, labels in by_nearest(loops_for(rows), rows, centers)]
+    return np.concatenate([np.empty(0, dtype=np.int64), *labels])
+
+
+def labelled_totals(rows: Lattice, labels: Ints, state: Ints) -> None:
+    """Count (column 0) and sum (columns 1 to d) rows whose cells are known."""
+    loops, start = loops_for(rows), 0
+    for block in blocks(rows, 1):
+        loops.add_totals(block, labels[start : start + len(block)], state)
+        start += len(block)

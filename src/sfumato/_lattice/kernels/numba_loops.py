@@ -10,7 +10,7 @@ from numba import boolean, float64, int64, njit, types
 
 from sfumato._base.types import Floats, Ints, Lattice
 from sfumato._lattice.box import REACH
-from sfumato._lattice.kernels.tree import OPEN, SPAN, Table
+from sfumato._lattice.kernels.numpy_loops import OPEN, SPAN, Table
 
 _Loop = TypeVar("_Loop", bound=Callable[..., None])
 

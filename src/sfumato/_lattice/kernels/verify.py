@@ -4,14 +4,50 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Floats, Ints, Lattice
-from sfumato._lattice.box import REACH, Box
-from sfumato._lattice.kernels.tree import CLOSED, OPEN
+from sfumato._lattice.box import REACH, Box, Snap
+from sfumato._lattice.kernels.numpy_loops import CLOSED, OPEN, Table
+
+Label = Callable[[Lattice], Ints]
+
+
+class Loops(Protocol):
+    """The loops over one block of rows; `labels` are the numbers of the cells of its rows."""
+
+    @property
+    def snap(self) -> Snap | None:
+        """Writes the lattice points of a block, or None where the box's own way is as good."""
+
+    def nearest(self, centers: Ints, most_rows: int) -> Label:
+        """Prepare to label blocks of at most `most_rows` rows by their nearest centre."""
+
+    def grid(self, rows: Lattice, per_axis: int) -> Ints:
+        """Label a block by its cells in a grid, in C order.
+
+        A coordinate x lies in slice (x + REACH)·per_axis // (2·REACH + 1) of its axis.
+        """
+
+    def add_counts(self, labels: Ints, state: Ints) -> None:
+        """Count the rows of each cell."""
+
+    def add_totals(self, rows: Lattice, labels: Ints, state: Ints) -> None:
+        """Count and sum the rows of each cell."""
+
+    def add_clipped(
+        self, rows: Lattice, labels: Ints, centers: Ints, radii: Ints, state: Ints
+    ) -> None:
+        """Count and sum the rows of each cell, relative to its centre, shortened to its radius."""
+
+    def squares(self, rows: Lattice, labels: Ints, centers: Ints) -> Ints:
+        """Squared distance of each row to the centre of its cell."""
+
+    def add_branches(self, rows: Lattice, nodes: Table, cuts: Table, state: Ints) -> None:
+        """Count the rows of each box below each open node of a tree."""
 
 
 def fixed_rows(n: int, d: int) -> Lattice:

@@ -18,24 +18,11 @@ from typing import Literal
 import numpy as np
 
 from sfumato._base.types import Floats
-from sfumato.engines._labels import MISSING
-from sfumato.engines.formats._records import (
-    BOM,
-    QUOTE,
-    Head,
-    Span,
-    checked,
-    head_of,
-    is_zipped,
-    line_ends,
-    readable,
-    reader,
-    records_in,
-    refuse_utf16,
-    spans_of,
-)
+from sfumato.engines._groups import MISSING
+from sfumato.engines.formats import _records
+from sfumato.engines.formats._records import BOM, QUOTE, Head, Span
 from sfumato.engines.formats._storage import StoredFile
-from sfumato.engines.formats._table import Block, Bools, OneFile
+from sfumato.engines.formats._table import Block, Bools, Table
 
 Header = bool | Literal["guess"] | None
 """Whether the first record names the columns; None is not declared."""
@@ -69,7 +56,7 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Delimited(OneFile):
+class Delimited(Table):
     """A text table: its separator and columns are known. See `Table`.
 
     A piece of it has the bytes of `span`; `line` is that of the first byte. With `at_least`,
@@ -87,27 +74,28 @@ class Delimited(OneFile):
     @classmethod
     def open(cls, file: StoredFile, declared: Declared) -> Delimited:
         """Find the columns, and refuse a file in which the ends of records are not clear."""
-        refuse_utf16(file)
-        head = head_of(file)
+        _records.refuse_utf16(file)
+        head = _records.head_of(file)
         if head is None and declared.header is not False:
             raise ValueError(f"{file} is empty: it has no columns")
         table = (head and _named(file, head, declared)) or _unnamed(file, head, declared)
-        checked(file, table.delimiter)
+        _records.checked(file, table.delimiter)
         return table
 
     def about_rows(self) -> int:
         """Guess from the size of the file: eight characters in a cell, or two once compressed."""
-        per_cell = 2 if is_zipped(self.file) else 8
+        per_cell = 2 if _records.is_zipped(self.file) else 8
         return self.file.size // (per_cell * len(self.names))
 
     def pieces(self, rows: int) -> list[Delimited]:
         """Cut the file where records begin; one that is compressed stays whole."""
-        spans = spans_of(self.file, self.delimiter, self.span[0], rows * 8 * len(self.names))
+        step = rows * 8 * len(self.names)
+        spans = _records.spans_of(self.file, self.delimiter, self.span[0], step)
         return [replace(self, span=span) for span in spans]
 
     def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
         for first, text in self._chunks():
-            records, lines = records_in(text, first)
+            records, lines = _records.records_in(text, first)
             values = None if QUOTE in text else self._fast(records, positions)
             if values is not None:
                 yield Block.clean(values, first)
@@ -116,13 +104,13 @@ class Delimited(OneFile):
 
     def cells(self, position: int) -> Iterator[list[str]]:
         for first, text in self._chunks():
-            records = [r for r in records_in(text, first)[0] if not self._blank(r)]
+            records = [r for r in _records.records_in(text, first)[0] if not self._blank(r)]
             rows = _split(records, self.delimiter)
             yield [row[position].strip() if position < len(row) else "" for row in rows]
 
     def _chunks(self) -> Iterator[tuple[int, str]]:
         """Yield runs of whole records, each with the number of its first line."""
-        with reader(self.file, self.span) as file:
+        with _records.reader(self.file, self.span) as file:
             number = self.line
             while text := file.read(_CHARACTERS):
                 held = [text, file.readline()]
@@ -132,7 +120,7 @@ class Delimited(OneFile):
                     quotes += line.count(QUOTE)
                 text = "".join(held)
                 yield number, text.replace(BOM, "") if BOM in text else text
-                number += line_ends(text)
+                number += _records.line_ends(text)
 
     def _fast(self, lines: list[str], positions: Sequence[int]) -> Floats | None:
         """Parse lines of which every cell asked for is a number or empty; None if one is not."""
@@ -201,7 +189,7 @@ def _named(file: StoredFile, head: Head, declared: Declared) -> Delimited | None
         raise ValueError(_undeclared(file, absent))
     if declared.header == "guess" and not _looks_like_names(found):
         return None
-    names = tuple(readable(name) or f"column {i}" for i, name in enumerate(found))
+    names = tuple(_records.readable(name) or f"column {i}" for i, name in enumerate(found))
     return Delimited(file, mark, names, True, (head.end, None), head.next_line)
 
 

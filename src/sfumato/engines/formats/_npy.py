@@ -13,11 +13,11 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from sfumato.engines.formats._storage import StoredFile
-from sfumato.engines.formats._table import Block, OneFile, rows_at_once
+from sfumato.engines.formats._table import Block, Table, rows_at_once
 
 
 @dataclass(frozen=True)
-class Npy(OneFile):
+class Npy(Table):
     """An array on disk, of shape (n, d). A piece of it has the rows of `span`; see `Table`."""
 
     file: StoredFile
@@ -76,16 +76,12 @@ class Npy(OneFile):
             for first in range(start, stop, step):
                 count = min(step, stop - first)
                 if self.by_columns:
-                    yield first, self._columns(raw, first, count, positions)
+                    starts = [i * self.shape[0] + first for i in positions]
+                    columns = [self._cells(raw, start, count) for start in starts]
+                    yield first, np.stack(columns, axis=1)
                 else:
                     cells = self._cells(raw, first * self.shape[1], count * self.shape[1])
                     yield first, cells.reshape(count, -1)[:, list(positions)]
-
-    def _columns(
-        self, raw: IO[bytes], first: int, count: int, positions: Sequence[int]
-    ) -> NDArray[Any]:
-        length = self.shape[0]
-        return np.stack([self._cells(raw, i * length + first, count) for i in positions], axis=1)
 
     def _cells(self, raw: IO[bytes], first: int, count: int) -> NDArray[Any]:
         raw.seek(self.offset + first * self.dtype.itemsize)

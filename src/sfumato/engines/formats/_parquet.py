@@ -14,7 +14,7 @@ import numpy as np
 
 from sfumato._base.types import Floats
 from sfumato.engines.formats._storage import StoredFile
-from sfumato.engines.formats._table import Block, OneFile, rows_at_once
+from sfumato.engines.formats._table import Block, Table, rows_at_once
 
 _BUFFER = 2**20
 
@@ -23,7 +23,7 @@ _INDEX = re.compile(r"__index_level_\d+__")
 
 
 @dataclass(frozen=True)
-class Parquet(OneFile):
+class Parquet(Table):
     """A Parquet file; its schema names the columns and declares their types. See `Table`.
 
     A piece of a table has the row groups from the first of `span` on, up to the other.
@@ -65,29 +65,24 @@ class Parquet(OneFile):
         """All columns but the index that pandas may have stored."""
         return tuple(i for i, name in enumerate(self.names) if not _INDEX.fullmatch(name))
 
-    def check(self, positions: Sequence[int]) -> None:
-        with _file(self.file) as file:
-            schema = file.schema_arrow
+    def check(self, positions: Sequence[int], owner: int | None) -> None:
+        schema = self._schema()
         wrong = [schema.field(i) for i in positions if not is_number(schema.field(i).type)]
         if wrong:
             listing = ", ".join(f"{field.name} ({field.type})" for field in wrong)
             raise ValueError(f"columns must hold numbers; these do not: {listing}")
-
-    def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
-        first = 1
-        for batch in self._batches(positions):
-            columns = [_floats(column) for column in batch]
-            yield Block.clean(np.column_stack(columns), first)
-            first += batch.num_rows
-
-    def check_owner(self, position: int) -> None:
-        with _file(self.file) as file:
-            column = file.schema_arrow.field(position)
-        if not _is_label(column.type):
+        column = None if owner is None else schema.field(owner)
+        if column is not None and not _is_label(column.type):
             raise ValueError(
                 f"column {column.name} ({column.type}) cannot hold labels of groups: it must hold "
                 "numbers, text, bytes, dates or times"
             )
+
+    def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
+        first = 1
+        for batch in self._batches(positions):
+            yield Block.clean(floats_of(batch.columns), first)
+            first += batch.num_rows
 
     def cells(self, position: int) -> Iterator[list[Any]]:
         return (values_of(column) for column in self.arrays(position))
@@ -98,8 +93,11 @@ class Parquet(OneFile):
 
     def type_of(self, position: int) -> Any:  # noqa: ANN401
         """The Arrow type of a column."""
+        return self._schema().field(position).type
+
+    def _schema(self) -> Any:  # noqa: ANN401
         with _file(self.file) as file:
-            return file.schema_arrow.field(position).type
+            return file.schema_arrow
 
     def _batches(self, positions: Sequence[int]) -> Iterator[Any]:
         """Yield batches with these columns only, in this order."""
@@ -190,10 +188,9 @@ def values_of(column: Any) -> list[Any]:  # noqa: ANN401
     return values
 
 
-def _floats(column: Any) -> Floats:  # noqa: ANN401
-    """Numbers as float64, and NaN where a value is missing."""
+def floats_of(columns: Sequence[Any]) -> Floats:
+    """Arrow columns of numbers as one block of shape (n, d); NaN where a value is missing."""
     arrow = _pyarrow()
-    if arrow.types.is_boolean(column.type):
-        column = column.cast(arrow.uint8())
-    values = column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return np.asarray(values, dtype=np.float64)
+    whole = [c.cast(arrow.uint8()) if arrow.types.is_boolean(c.type) else c for c in columns]
+    # safe=False: an integer that float64 has to round is no reason to raise.
+    return np.column_stack([np.asarray(c.cast(arrow.float64(), safe=False)) for c in whole])

@@ -93,7 +93,9 @@ def _found(path: str, endings: tuple[str, ...]) -> list[StoredFile]:
         names = [name for name in names if os.path.isfile(name)]
     found = [StoredFile.at(name) for name in sorted(names)]
     if folder:
-        found = [file for file in found if _is_data(file.name, endings)]
+        # Other files of writers are left out, such as _SUCCESS and .part-0.parquet.crc.
+        data = [file for file in found if not file.name.startswith(("_", "."))]
+        found = [file for file in data if file.name.lower().endswith(endings)]
         if not found:
             raise IsADirectoryError(
                 f"{path} is a directory without a data file; names of data files end in "
@@ -122,11 +124,6 @@ def _far(address: str) -> tuple[list[str], bool]:
     if pattern:
         return [f"{head}/{name}" for name in names if fnmatch(name, last)], False
     return [f"{address.rstrip('/')}/{name}" for name in names], True
-
-
-def _is_data(name: str, endings: tuple[str, ...]) -> bool:
-    # Other files of writers are left out, such as _SUCCESS and .part-0.parquet.crc.
-    return name.lower().endswith(endings) and not name.startswith(("_", "."))
 
 
 def _is_address(path: str) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,63 +53,43 @@ def rows_at_once(n_columns: int) -> int:
     return max(_FEWEST, min(65_536, _BLOCK_CELLS // max(1, n_columns)))
 
 
-class Table(Protocol):
+class Table(ABC):
     """Rows of files. They may be read many times, and no row can make reading fail."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The name of every column; its position where the file names none."""
-
-    @property
-    def named(self) -> bool:
-        """Whether the names come from the file."""
-
-    @property
-    def usual(self) -> tuple[int, ...]:
-        """Positions of the columns that are read when none are asked for."""
-
-    @property
-    def files(self) -> tuple[StoredFile, ...]:
-        """The files that hold the rows."""
-
-    def about_rows(self) -> int:
-        """About how many rows there are, without reading them."""
-
-    def pieces(self, rows: int) -> Sequence[Table]:
-        """Cut the table into others of about so many rows, in order; each row is in one of them."""
-
-    def check(self, positions: Sequence[int]) -> None:
-        """Refuse columns that the file declares to be something else than numbers."""
-
-    def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
-        """Read these columns, in this order, from the first row to the last."""
-
-    def check_owner(self, position: int) -> None:
-        """Refuse a column whose declared type cannot hold labels of groups."""
-
-    def cells(self, position: int) -> Iterator[list[Any]]:
-        """Read one column as it is: text, or values of its type."""
-
-
-class OneFile:
-    """What the tables of one file have in common; for the rest see `Table`."""
 
     file: StoredFile
     names: tuple[str, ...]
-
-    @property
-    def files(self) -> tuple[StoredFile, ...]:
-        return (self.file,)
+    """The name of every column; its position where the file names none."""
+    named: bool
+    """Whether the names come from the file."""
 
     @cached_property
     def usual(self) -> tuple[int, ...]:
+        """Positions of the columns that are read when none are asked for."""
         return tuple(range(len(self.names)))
 
-    def check(self, positions: Sequence[int]) -> None:
-        """All columns may hold numbers, unless the format declares types."""
+    @cached_property
+    def files(self) -> tuple[StoredFile, ...]:
+        """The files that hold the rows."""
+        return (self.file,)
 
-    def check_owner(self, position: int) -> None:
-        """All columns may hold labels, unless the format declares types."""
+    @abstractmethod
+    def about_rows(self) -> int:
+        """About how many rows there are, without reading them."""
+
+    @abstractmethod
+    def pieces(self, rows: int) -> Sequence[Table]:
+        """Cut the table into others of about so many rows, in order; each row is in one of them."""
+
+    @abstractmethod
+    def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
+        """Read these columns, in this order, from the first row to the last."""
+
+    @abstractmethod
+    def cells(self, position: int) -> Iterator[list[Any]]:
+        """Read one column as it is: text, or values of its type."""
+
+    def check(self, positions: Sequence[int], owner: int | None) -> None:  # noqa: B027
+        """Refuse columns that the file declares to be no numbers, or, of the owner, no labels."""
 
 
 def position_of(table: Table, column: Column) -> int:
@@ -213,21 +194,14 @@ def select(
         )
     if not chosen:
         raise ValueError("no column is left to read; at least one is needed")
-    table.check(chosen)
-    if owner is not None:
-        table.check_owner(owner)
+    table.check(chosen, owner)
     return Layout(table, chosen, owner, kept)
 
 
-@dataclass(frozen=True)
-class ConcatTable:
-    """Tables with the same columns in the same order; see `Table`."""
+class ConcatTable(Table):
+    """Tables with the same columns in the same order; others are refused."""
 
-    tables: tuple[Table, ...]
-
-    @classmethod
-    def of(cls, tables: Sequence[Table]) -> Table:
-        """Put tables together; refuse those whose columns are not alike."""
+    def __init__(self, tables: Sequence[Table]) -> None:
         first = tables[0]
         for other in tables[1:]:
             if (other.names, other.named) != (first.names, first.named):
@@ -235,23 +209,9 @@ class ConcatTable:
                     f"{other.files[0]} has other columns than {first.files[0]}, or in another "
                     "order: files that are read together must have the same"
                 )
-        return first if len(tables) == 1 else cls(tuple(tables))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.tables[0].names
-
-    @property
-    def named(self) -> bool:
-        return self.tables[0].named
-
-    @property
-    def usual(self) -> tuple[int, ...]:
-        return self.tables[0].usual
-
-    @property
-    def files(self) -> tuple[StoredFile, ...]:
-        return tuple(file for table in self.tables for file in table.files)
+        self.tables = tuple(tables)
+        self.names, self.named, self.usual = first.names, first.named, first.usual
+        self.files = tuple(file for table in tables for file in table.files)
 
     def about_rows(self) -> int:
         return sum(table.about_rows() for table in self.tables)
@@ -259,19 +219,15 @@ class ConcatTable:
     def pieces(self, rows: int) -> list[Table]:
         return [piece for table in self.tables for piece in table.pieces(rows)]
 
-    def check(self, positions: Sequence[int]) -> None:
-        for table in self.tables:
-            table.check(positions)
-
     def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
         return (block for table in self.tables for block in table.blocks(positions))
 
-    def check_owner(self, position: int) -> None:
-        for table in self.tables:
-            table.check_owner(position)
-
     def cells(self, position: int) -> Iterator[list[Any]]:
         return (cells for table in self.tables for cells in table.cells(position))
+
+    def check(self, positions: Sequence[int], owner: int | None) -> None:
+        for table in self.tables:
+            table.check(positions, owner)
 
 
 def tables_of(table: Table) -> tuple[Table, ...]:

@@ -5,39 +5,32 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-
-import numpy as np
+from functools import partial
 
 from sfumato._accounting.budget import Account, Caps, Ledger
+from sfumato._base.types import Rng
 from sfumato._core.curator import Curator
-from sfumato._synopsis import Synopsis
-from sfumato._synopsis.choose_k import Criterion, check_criterion, check_range
-from sfumato.methods._auto import fallback
+from sfumato._synopsis import Criterion, check_criterion, check_range
+from sfumato.methods._auto import branches
 from sfumato.methods._auto.budget import (
-    FIND_RADIUS,
     LOW,
     MIDDLE,
     MIN_ROWS,
     FitBudget,
     RowCount,
+    affordable,
     caps_of,
-    exact,
     high_split,
+    is_hopeless,
+    is_tiny,
     middle_split,
     open_budget,
-    tree_part,
 )
-from sfumato.methods._auto.high_dim import columns, deep, main_axes, own_columns
-from sfumato.methods._auto.low_dim import FIRST, grid_of, looks_twice, low
 from sfumato.methods._base import NUMBER, Centers, PlannedTask, Prediction, Task, chosen_k
 from sfumato.methods.formulas import RHO, eugkm_mse, step_mse
 
 # ε is capped here, for each row of a group: what is above stays unspent.
 _MAX_EPSILON = Fraction(1000)
-
-# How many clipped steps a fit is planned for when it chooses its noise.
-_STEPS = {True: 3, False: 2}
-
 
 # Passes: rows are counted, or the mean is taken, and the counts that a branch is chosen by.
 _TREE_PASSES = 8
@@ -64,27 +57,23 @@ class Auto:
 
     def caps(self, task: Task) -> Caps:
         """Pure ε in few columns and where δ is 0; elsewhere Gaussian noise for the steps."""
-        task, d = _bounded(task), task.n_features
-        if d <= LOW or fallback.is_tiny(task):
-            return Caps(pure=task.epsilon)
-        tree = exact(tree_part(d, task.k, pure=False))
-        return caps_of(task, tree, _STEPS[d <= MIDDLE])
+        return caps_of(_bounded(task))
 
-    def __call__(
-        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
-    ) -> Centers:
+    def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Estimate the number of rows, decide by it, then query."""
         task = _bounded(task)
-        if fallback.is_hopeless(task):
-            return fallback.middle_alone(curator, FitBudget(account, task, RowCount(0.0, 0.0)))
+        if is_hopeless(task):
+            return branches.middle_alone(curator, FitBudget(account, task, RowCount(0.0, 0.0)))
         budget = open_budget(curator, task, account)
-        if fallback.is_tiny(task):
-            return fallback.mean_alone(curator, budget, "ε is too small for anything else")
-        k = fallback.affordable(budget)
-        if k < 1 or k <= 1 < task.k:
-            return fallback.mean_alone(curator, budget, "ε is too small for more")
-        found = self._branch(curator, replace(budget, task=replace(task, k=k)), rng)
-        return found if k == task.k else fallback.padded(found, task, rng)
+        if is_tiny(task):
+            return branches.mean_alone(curator, budget, "ε is too small for anything else")
+        k = affordable(budget)
+        if not k:
+            return branches.mean_alone(curator, budget, "ε is too small for more")
+        few = replace(task, k=k)
+        choose = partial(chosen_k, few, self.k_range[0], self.k_by)
+        found = branches.found_by(curator, replace(budget, task=few), choose, rng)
+        return found if k == task.k else branches.padded(found, task, rng)
 
     def predict(self, task: PlannedTask) -> Prediction:
         """Follow the public rules with the expected rows. The error is an upper bound.
@@ -95,8 +84,8 @@ class Auto:
         caps = self.caps(task)
         account = Ledger(caps.epsilon, caps.delta).reserve("plan", caps)
         budget = FitBudget(account, task, RowCount(max(task.n, MIN_ROWS), 0.0))
-        k = 1 if fallback.is_tiny(task) else fallback.affordable(budget)
-        if k < 1 or k <= 1 < task.k:
+        k = 0 if is_tiny(task) else affordable(budget)
+        if not k:
             return _mean(budget, task)
         budget = replace(budget, task=replace(task, k=k))
         branch = _low if task.n_features <= LOW else _deep
@@ -105,24 +94,6 @@ class Auto:
             error, note = error + _apart(task), f"{note}; {k} centres: ε is too small for more"
         passes += task.count_passes
         return Prediction.of(task, error, memory=memory, passes=passes, note=note)
-
-    def _branch(self, curator: Curator, budget: FitBudget, rng: np.random.Generator) -> Centers:
-        task, n = budget.task, budget.n
-
-        def choose(synopsis: Synopsis, rng: np.random.Generator) -> tuple[int, tuple[str, ...]]:
-            return chosen_k(task, synopsis, self.k_range[0], self.k_by, rng)
-
-        if task.n_features <= LOW:
-            return low(curator, budget, choose, rng)
-        if task.n_features <= MIDDLE:
-            split = middle_split(budget)
-            axes = columns(curator, split, budget.rows) if split.mean else own_columns(curator)
-        else:
-            split = high_split(budget, task.k)
-            if n * budget.per_row(split.radii) <= FIND_RADIUS:
-                return fallback.mean_alone(curator, budget, "noise hides how far rows reach")
-            axes = main_axes(curator, split, budget.rows, task.k, rng)
-        return deep(curator, axes, split, choose, n, rng)
 
 
 def _bounded(task: Task) -> Task:
@@ -148,9 +119,9 @@ def _low(budget: FitBudget) -> tuple[float, int, int, str]:
     """Error, memory, passes and a note, up to three columns."""
     d, k, n = budget.task.n_features, budget.task.k, budget.n
     epsilon = budget.per_row(budget.epsilon)
-    twice = looks_twice(n, epsilon, k)
-    first = epsilon * (FIRST if twice else 1)
-    cells = grid_of(k, d, n, first).n_cells
+    twice = branches.looks_twice(n, epsilon, k)
+    first = epsilon * (branches.FIRST if twice else 1)
+    cells = branches.grid_of(k, d, n, first).n_cells
     memory = max(NUMBER * (2 + 3 * d) * cells, _TREE)
     error = eugkm_mse(n, d, k, first, cells)
     note = f"{cells:,} cells, or a tree where rows lie in clumps; an upper bound"
@@ -163,7 +134,7 @@ def _low(budget: FitBudget) -> tuple[float, int, int, str]:
 def _deep(budget: FitBudget) -> tuple[float, int, int, str]:
     """The same, in more columns."""
     d, k = budget.task.n_features, budget.task.k
-    split = middle_split(budget) if d <= MIDDLE else high_split(budget, k)
+    split = middle_split(budget) if d <= MIDDLE else high_split(budget)
     steps, full = split.steps, split.full
     noise = steps.noise(full[-1], d) * steps.size
     error = _step(d * noise**2, budget, steps.size)

@@ -1,4 +1,4 @@
-"""How `auto` divides its budget: by public and released numbers only."""
+"""How `auto` divides its budget, and what it can afford: by public and released numbers only."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from fractions import Fraction
 from typing import Literal
 
 from sfumato._accounting.budget import Account, Caps, Share
-from sfumato._accounting.gaussian_dp import mu2_of
 from sfumato._core.curator import Answer, Curator
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid
-from sfumato.methods._base import SLICE, Task, take
+from sfumato.methods._base import SLICE, Task, gaussian_is_smaller, take
 
 # Sums get 1 and counts 0.15 of a Gaussian step: shifts matter more than sizes.
 COUNTS_PER_SUM = Fraction(3, 20)
 
 # Where noise is Gaussian: the part of ε for radii, beside that of the tree.
 _RADII = Fraction(1, 20)
+
+# How many clipped steps a fit is planned for when it chooses its noise.
+_STEPS = {True: 3, False: 2}
 
 # Deviations below which the number of rows is estimated again, and the part of ε for that.
 _CLEAR = 14
@@ -27,23 +29,17 @@ MIN_ROWS = 20.0
 Currency = Literal["pure", "gdp"]
 
 
-def steps_currency(task: Task, pure_part: Fraction, steps: int) -> Currency:
-    """The currency with the smaller noise for some clipped steps, after the pure parts."""
-    if not task.delta:
-        return "pure"
-    rest = task.epsilon * (1 - pure_part)
-    # A bound on the ratio: its square must not overflow, however small ε is.
-    pure = (task.n_features + 3) * float(min(steps / rest, Fraction(10**100))) ** 2
-    gaussian = float(1 + COUNTS_PER_SUM) * steps / float(mu2_of(rest, task.delta))
-    return "gdp" if gaussian < pure else "pure"
-
-
-def caps_of(task: Task, tree: Fraction, steps: int) -> Caps:
+def caps_of(task: Task) -> Caps:
     """Pure ε for all; or for rows, tree and radii alone, where Gaussian noise is the smaller."""
-    pure = SLICE + (1 - SLICE) * (tree + _RADII)
-    if steps_currency(task, pure, steps) == "pure":
+    d = task.n_features
+    if d <= LOW or is_tiny(task):
         return Caps(pure=task.epsilon)
-    return Caps(pure=task.epsilon * pure, gaussian=(task.epsilon * (1 - pure), task.delta))
+    pure = SLICE + (1 - SLICE) * (exact(tree_part(d, task.k, pure=False)) + _RADII)
+    rest = task.epsilon * (1 - pure)
+    weights = (d + 3, float(1 + COUNTS_PER_SUM))
+    if gaussian_is_smaller(rest, task.delta, _STEPS[d <= MIDDLE], weights):
+        return Caps(pure=task.epsilon * pure, gaussian=(rest, task.delta))
+    return Caps(pure=task.epsilon)
 
 
 @dataclass(frozen=True)
@@ -91,49 +87,38 @@ class FitBudget:
 
     def pure(self, amount: float) -> Share:
         """A share of pure ε, at most what is left."""
-        return take(self.rest("pure"), exact(amount))
-
-    def rest(self, currency: Currency) -> Share:
-        """All that is left of a currency."""
-        return self.account.rest(currency)
+        return take(self.account.rest("pure"), exact(amount))
 
     def steps(self, others: float) -> StepBudget:
         """What is left for means, moments and steps when `others` is set aside of pure ε."""
-        rest = self.rest(self.currency)
-        amount = rest.amount - (exact(others) if self.currency == "pure" else 0)
-        rows = self.task.max_rows_per_group
-        return StepBudget(rest.account or self.account, self.currency, amount, rows)
+        amount = self.account.rest(self.currency).amount
+        return StepBudget(self, amount - (exact(others) if self.currency == "pure" else 0))
 
 
 @dataclass(frozen=True)
 class StepBudget:
-    """What means, moments and steps share: an amount of one currency, split by fractions.
+    """What means, moments and steps share: an amount of one currency, split by fractions."""
 
-    `rows` of a group are protected together.
-    """
-
-    account: Account
-    currency: Currency
+    fit: FitBudget
     amount: Fraction
-    rows: int
 
     @property
     def pure(self) -> bool:
         """Whether the currency is pure ε."""
-        return self.currency == "pure"
+        return self.fit.currency == "pure"
 
     @property
     def size(self) -> float:
         """What noise is calibrated to: ε, or μ, of all steps, divided by the rows of a group."""
-        return (float(self.amount) if self.pure else math.sqrt(self.amount)) / self.rows
+        return self.fit.per_row(float(self.amount) if self.pure else math.sqrt(self.amount))
 
     def share(self, fraction: float) -> Share:
         """A share of the amount."""
-        return take(self.account.rest(self.currency), self.amount * exact(fraction))
+        return take(self.last(), self.amount * exact(fraction))
 
     def last(self) -> Share:
         """All that is left, for the last step."""
-        return self.account.rest(self.currency)
+        return self.fit.account.rest(self.fit.currency)
 
     def noise(self, fraction: float, n_features: int) -> float:
         """noise_std of a coordinate of a sum of vectors of length 1, with this fraction."""
@@ -214,10 +199,6 @@ class BudgetSplit:
     sketch: int = 0
     asks_radius: bool = True
 
-    def per_row(self, epsilon: float) -> float:
-        """The ε that noise is calibrated to: `epsilon` divided by the rows of a group."""
-        return epsilon / self.steps.rows
-
     @property
     def radius(self) -> float:
         """The ε of the radius of one full step."""
@@ -225,15 +206,16 @@ class BudgetSplit:
 
     def tree_share(self) -> Share:
         """The share of the tree: beside Gaussian steps, all but the radii to come."""
+        fit = self.steps.fit
         if self.steps.pure:
-            return take(self.steps.account.rest("pure"), exact(self.tree))
-        rest = self.steps.account.rest("pure")
+            return fit.pure(self.tree)
+        rest = fit.account.rest("pure")
         return take(rest, rest.amount - (exact(self.radii) if self.asks_radius else 0))
 
     def radius_share(self, amount: float, *, last: bool = False) -> Share:
         """The share of a radius: beside Gaussian steps, the last one takes what is left."""
-        rest = self.steps.account.rest("pure")
-        return rest if last and not self.steps.pure else take(rest, exact(amount))
+        fit = self.steps.fit
+        return fit.account.rest("pure") if last and not self.steps.pure else fit.pure(amount)
 
 
 def tree_part(n_features: int, k: int, *, pure: bool) -> float:
@@ -258,7 +240,7 @@ def _pure_parts(budget: FitBudget, least: float) -> tuple[float, float]:
         tree = tree_part(task.n_features, task.k, pure=True)
         return tree * epsilon, part * epsilon / 2
     # Caps are fixed before the rows are counted: what radii don't need goes to the tree.
-    left = float(budget.rest("pure").amount)
+    left = float(budget.account.rest("pure").amount)
     radii = min(part * epsilon, 0.4 * left)
     return left - radii, radii / 2
 
@@ -294,9 +276,9 @@ def _outside_middle(
     return (0.35 / 3,) * 3, ((rest - 0.35) / number,) * number
 
 
-def high_split(budget: FitBudget, k: int) -> BudgetSplit:
+def high_split(budget: FitBudget) -> BudgetSplit:
     """More than 24 columns."""
-    d, n = budget.task.n_features, budget.n
+    d, k, n = budget.task.n_features, budget.task.k, budget.n
     tree, radii = _pure_parts(budget, 0.03)
     steps = budget.steps(tree + 2 * radii)
     error = step_error(steps, d, k, n)
@@ -344,3 +326,41 @@ def _mean_noise(steps: StepBudget, part: float, d: int, n: float) -> float:
     if steps.pure:
         return math.sqrt((d + 2) * (d + 3) / 3) / (steps.size * part * n)
     return math.sqrt(d / part) / (steps.size * n)
+
+
+# Below, the noise of some step might be refused after others were charged.
+_MIN_EPSILON = Fraction(1, 10**4)
+
+# Error of a centre, relative to its radius, above which it is noise.
+_DROWNED = 0.6
+_LOST = 0.5
+_DROWNED_HIGH = {True: 0.2, False: 0.27}
+
+
+def is_hopeless(task: Task) -> bool:
+    """Whether even the noise of a mean could not be sampled."""
+    return _per_row(task) < Fraction(task.n_features + 1, 2**26)
+
+
+def is_tiny(task: Task) -> bool:
+    """Whether ε is so small that only the simplest query can be asked."""
+    return _per_row(task) < _MIN_EPSILON
+
+
+def _per_row(task: Task) -> Fraction:
+    """ε that noise is calibrated to, where the rows of a group are protected together."""
+    return task.epsilon / task.max_rows_per_group
+
+
+def affordable(budget: FitBudget) -> int:
+    """How many centres stand out from noise; 0 where one mean for all k says more."""
+    task, steps = budget.task, budget.steps(0.0)
+    one = step_error(steps, task.n_features, 1, budget.n)
+    if task.n_features <= LOW:
+        # In few columns even centres that noise has spread out say more than one mean.
+        k = task.k if one <= _LOST else 1
+    elif task.n_features <= MIDDLE:
+        k = task.k if task.k * one <= _DROWNED else 1
+    else:
+        k = min(task.k, int(_DROWNED_HIGH[steps.pure] / one))
+    return k if k > 1 or k == task.k else 0

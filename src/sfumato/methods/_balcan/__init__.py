@@ -16,6 +16,7 @@ import numpy as np
 
 from sfumato._accounting.budget import Account, Caps
 from sfumato._accounting.gaussian_dp import mu2_of
+from sfumato._base.types import Rng
 from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Cost
 from sfumato.methods._balcan.config import (
@@ -31,8 +32,9 @@ from sfumato.methods._balcan.config import (
     Sizes,
     Weights,
     checked,
+    max_cubes,
+    together,
 )
-from sfumato.methods._balcan.partition import max_cubes, threshold, together
 from sfumato.methods._balcan.run import Run
 from sfumato.methods._base import (
     NUMBER,
@@ -82,15 +84,12 @@ class Balcan:
     noise: NoiseChoice = "auto"
 
     def __post_init__(self) -> None:
-        for name, choices in (
-            ("preset", PresetName),
-            ("search", Search),
-            ("weights", Weights),
-            ("noise", NoiseChoice),
-            ("law", Law),
-        ):
-            if name != "law" or self.law is not None:
-                check_choice(getattr(self, name), choices, name)
+        check_choice(self.preset, PresetName, "preset")
+        check_choice(self.search, Search, "search")
+        check_choice(self.weights, Weights, "weights")
+        check_choice(self.noise, NoiseChoice, "noise")
+        if self.law is not None:
+            check_choice(self.law, Law, "law")
         for name in CHECKED:
             object.__setattr__(self, name, checked(getattr(self, name), name))
         self.parts()
@@ -100,7 +99,7 @@ class Balcan:
         # Without a declared number of rows, what even two of them would need is refused.
         n = 2.0 if task.n_rows is None else float(task.n_rows)
         sizes, parts = self.sizes(task, n), self.parts()
-        self._check(task, n)
+        sizes.check(task, n, parts.candidates)
         parts.check(task.epsilon, task.n_features, sizes.rounds, sizes.runs)
         return self.division(task)
 
@@ -113,20 +112,22 @@ class Balcan:
             return Caps(pure=pure, gaussian=(averages.epsilon, task.delta))
         return Caps(pure=task.epsilon)
 
-    def __call__(
-        self, curator: Curator, task: Task, *, account: Account, rng: np.random.Generator
-    ) -> Centers:
+    def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Estimate the number of rows, find centres once or several times, choose among them."""
         n, _ = size_and_rest(curator, task, account.rest("pure"))
-        sizes, recipe = self.sizes(task, n), self.recipe()
-        self._check(task, n)
-        budget = PhaseBudget.of(account, self.parts(), sizes.runs, carry=bool(self.carry))
-        run = Run(recipe, sizes, task, n, noise_of(self.noise, account))
-        found = [run(curator, budget, rng) for _ in range(sizes.runs)]
+        sizes, parts = self.sizes(task, n), self.parts()
+        sizes.check(task, n, parts.candidates)
+        run = Run(sizes, task, n, noise_of(self.noise, account))
+        pure, gdp = (account.rest(kind).amount / sizes.runs for kind in ("pure", "gdp"))
+        found = []
+        for _ in range(sizes.runs):
+            before = account.spent("pure")[0]
+            budget = PhaseBudget(account, parts, pure, gdp, before, carry=bool(self.carry))
+            found.append(run(curator, budget, rng))
         best = found[0]
         if sizes.runs > 1:
             sets = Cost(np.array([np.rint(one.points) for one in found]).astype(np.int64))
-            (pick,) = curator.choose(sets, share=account.rest("pure"), law=recipe.law)
+            (pick,) = curator.choose(sets, share=account.rest("pure"), law=sizes.law)
             best = found[pick]
         rest = account.rest("pure")
         if rest.amount:
@@ -153,13 +154,6 @@ class Balcan:
         )
         return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
-    def _check(self, task: Task, n: float) -> None:
-        sizes, recipe = self.sizes(task, n), self.recipe()
-        cuts = sizes.runs * sizes.partitions * sizes.depths
-        share = float(self.parts().candidates * task.epsilon / cuts)
-        gamma = threshold(recipe.gamma, share, n, recipe.failure / sizes.partitions)
-        sizes.check(n=n, declared=task.n_rows is not None, gamma=gamma)
-
     def sizes(self, task: Task, n: float) -> Sizes:
         """The whole numbers of a fit with about n rows. Where p reaches d nothing is projected."""
         preset, recipe, n = PRESETS[self.preset], self.recipe(), max(n, 2.0)
@@ -167,12 +161,11 @@ class Balcan:
         p = self.dimensions or max(1, int(preset.dimensions(n)))
         swaps = math.ceil(preset.swaps(task.k, spread)) if self.swaps is None else self.swaps
         return Sizes(
+            **vars(recipe),
             dimensions=min(p, task.n_features),
-            runs=recipe.runs,
             partitions=self.partitions or math.ceil(preset.partitions(task.k, spread)),
             depths=min(self.depths or int(math.log(n)) + 1, MAX_DEPTHS),
             swaps=swaps,
-            rounds=recipe.rounds,
         )
 
     def parts(self) -> Parts:

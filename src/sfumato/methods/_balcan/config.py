@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from sfumato._accounting.budget import Account, Share
 from sfumato._base.validation import check_positive, check_whole
-from sfumato.methods._balcan.partition import together
-from sfumato.methods._base import take
+from sfumato.methods._base import Task, take
 
 Search = Literal["swaps", "coreset"]
 Weights = Literal["both", "bought", "cubes"]
@@ -36,9 +35,7 @@ class Parts:
     choice: Fraction
 
     @classmethod
-    def of(
-        cls, budget: Sequence[float | Fraction], *, searches: bool, rounds: int, runs: int
-    ) -> Parts:
+    def of(cls, budget: Sequence[float], *, searches: bool, rounds: int, runs: int) -> Parts:
         """Divide by five weights; a phase that asks no query leaves its part to one that does.
 
         The search and the choice leave theirs to the candidates, rounds theirs to the recovery.
@@ -80,52 +77,46 @@ class Parts:
 
 @dataclass(frozen=True)
 class PhaseBudget:
-    """The account of a fit, after the rows are counted, and how its phases share it.
+    """What one run has of the account of a fit, and how its phases share it.
 
-    `pure` and `gdp` are what was there at the start; averages take `gdp` if there is any. With
-    `carry`, what a phase leaves unspent goes to the next that takes its currency.
+    `pure` and `gdp` are its parts of what was left after the rows were counted; averages take `gdp`
+    if there is any. `before` is the pure ε that was spent before the run. With `carry`, what a
+    phase leaves unspent goes to the next that takes its currency.
     """
 
     account: Account
     parts: Parts
-    runs: int
     pure: Fraction
     gdp: Fraction
+    before: Fraction
     carry: bool
 
-    @classmethod
-    def of(cls, account: Account, parts: Parts, runs: int, *, carry: bool) -> PhaseBudget:
-        """Divide what is left."""
-        pure, gdp = account.rest("pure").amount, account.rest("gdp").amount
-        return cls(account, parts, runs, pure, gdp, carry)
-
     def candidates(self, partitions: int) -> tuple[Share, ...]:
-        """Equal shares for the partitions of one run."""
+        """Equal shares for the partitions."""
         return self._pure(self._of_run(self.parts.candidates)).evenly(partitions)
 
-    def search(self, spent: Fraction) -> Share:
+    def search(self) -> Share:
         """The share of a search; where averages are Gaussian, with all the candidates left."""
         amount = self._of_run(self.parts.search)
         if self.gdp and self.carry:
-            amount += self._of_run(self.parts.candidates) - spent
+            amount += self._of_run(self.parts.candidates) - self._spent()
         return self._pure(amount)
 
-    def averages(self, spent: Fraction, rounds: int) -> tuple[Share, ...]:
-        """Shares for the recovery and every round of one run, with all that the run has left."""
+    def averages(self, rounds: int) -> tuple[Share, ...]:
+        """Shares for the recovery and every round, with all that the run has left."""
         if self.gdp:
-            whole = take(self.account.rest("gdp"), self.gdp / self.runs)
+            whole = take(self.account.rest("gdp"), self.gdp)
         else:
-            carried = self._of_run(self.parts.candidates + self.parts.search) - spent
+            carried = self._of_run(self.parts.candidates + self.parts.search) - self._spent()
             whole = self._pure(self._of_run(self.parts.averages) + carried * self.carry)
         return whole.split(*self.parts.steps(rounds))
 
-    def spent(self) -> Fraction:
-        """What has been spent of pure ε in all."""
-        return self.account.spent("pure")[0]
+    def _spent(self) -> Fraction:
+        return self.account.spent("pure")[0] - self.before
 
     def _of_run(self, part: Fraction) -> Fraction:
         in_pure = 1 - self.parts.averages if self.gdp else Fraction(1)
-        return self.pure * part / in_pure / self.runs
+        return self.pure * part / in_pure
 
     def _pure(self, amount: Fraction) -> Share:
         return take(self.account.rest("pure"), amount)
@@ -139,6 +130,22 @@ MAX_PASSES = 4096
 
 MAX_DEPTHS = 14
 """A cube whose side has so many halvings in it still has a whole middle at the end."""
+
+# Cubes that are cut at one depth, and coordinates of their parts; of more the fullest.
+_MAX_CUBES = 2**12
+_MAX_NUMBERS = 2**22
+# Coordinates of the parts of all cubes that are counted in one pass.
+_MAX_TOGETHER = 2**24
+
+
+def max_cubes(p: int) -> int:
+    """How many cubes are cut at one depth in p dimensions."""
+    return max(1, min(_MAX_CUBES, _MAX_NUMBERS // (p << p)))
+
+
+def together(p: int) -> int:
+    """How many partitions in p dimensions are counted in one pass."""
+    return max(1, _MAX_TOGETHER // (max_cubes(p) * p << p))
 
 
 @dataclass(frozen=True)
@@ -154,15 +161,11 @@ class Preset:
     partitions: Callable[[int, float], float]
     swaps: Callable[[int, float], float]
     gamma: float
-    budget: tuple[Fraction, ...]
+    budget: tuple[int, ...]
     law: Law
     rounds: int
     deepest: bool
     failure: float = 0.1
-
-
-def _parts(*numbers: int, of: int) -> tuple[Fraction, ...]:
-    return tuple(Fraction(number, of) for number in numbers)
 
 
 # The thesis's Algorithms 1 to 4, without the rounds that the Matlab code added: its §5.1.
@@ -172,7 +175,7 @@ _PAPER = Preset(
     partitions=lambda k, spread: 27 * k * spread,
     swaps=lambda k, spread: 100 * k * spread,
     gamma=20.0,
-    budget=_parts(136, 17, 34, 0, 11, of=198),
+    budget=(136, 17, 34, 0, 11),
     law="exponential",
     rounds=0,
     deepest=False,
@@ -186,7 +189,7 @@ _MATLAB = replace(
     partitions=lambda k, spread: 3,
     swaps=lambda k, spread: min(k, 20),
     gamma=2.0,
-    budget=_parts(8, 1, 2, 6, 1, of=18),
+    budget=(8, 1, 2, 6, 1),
     rounds=3,
 )
 
@@ -197,7 +200,7 @@ PRESETS: dict[PresetName, Preset] = {
     "edler": replace(
         _MATLAB,
         gamma=1.0,
-        budget=_parts(70, 1, 4, 20, 5, of=100),
+        budget=(70, 1, 4, 20, 5),
         law="permute_and_flip",
         deepest=True,
     ),
@@ -220,15 +223,13 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """The whole numbers of one fit, for about n rows in d columns and k clusters."""
+class Sizes(Recipe):
+    """The settings of one fit, for about n rows in d columns and k clusters."""
 
     dimensions: int
-    runs: int
     partitions: int
     depths: int
     swaps: int
-    rounds: int
 
     @property
     def passes(self) -> int:
@@ -238,8 +239,14 @@ class Sizes:
         run = cuts + search + 1 + self.rounds
         return self.runs * run + (self.runs > 1)
 
-    def check(self, *, n: float, declared: bool, gamma: float) -> None:
-        """Refuse what cannot run, with the numbers that it would need; γ in rows."""
+    def threshold(self, epsilon: float, n: float) -> float:
+        """Noisy rows from which a cube is cut: γ = factor·ln(n·partitions/failure)/ε′."""
+        return self.gamma * math.log(max(n, 2.0) / (self.failure / self.partitions)) / epsilon
+
+    def check(self, task: Task, n: float, candidates: Fraction) -> None:
+        """Refuse what cannot run, with the numbers it would need; `candidates` is a part of ε."""
+        cuts = self.runs * self.partitions * self.depths
+        gamma = self.threshold(float(candidates * task.epsilon / cuts), n)
         problems = []
         if self.dimensions > MAX_DIMENSIONS:
             problems.append(
@@ -253,10 +260,10 @@ class Sizes:
                 f"{MAX_PASSES:,} are allowed; a cube would be cut from {gamma:.3g} rows on"
             )
         if problems:
-            rows = f"{n:,.0f} rows" if declared else f"about {n:,.0f} rows"
+            about = "about " if task.n_rows is None else ""
             raise ValueError(
-                f"for {rows} this cannot run: {'; '.join(problems)}. Take preset='edler', or set "
-                "dimensions, runs, partitions, depths and swaps to fewer"
+                f"for {about}{n:,.0f} rows this cannot run: {'; '.join(problems)}. Take "
+                "preset='edler', or set dimensions, runs, partitions, depths and swaps to fewer"
             )
 
 

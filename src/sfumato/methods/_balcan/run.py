@@ -1,28 +1,146 @@
-"""One run: project, cut cubes, search among their middles, average in all columns."""
+"""One run: project, cut cubes, search among their middles, average in all columns.
+
+Candidates for centres are the middles of shifted cubes, cut in halves as long as noisy counts say
+it is worth it: Edler 2023, Algorithms 2, 3, 9 and 10. Departs from them: under adding or removing a
+row one cube of each depth changes, so that a depth costs a depth's part of ε and not twice that;
+the first cube holds the whole ball whatever its shift; cubes that are found at the last depth are
+candidates too.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from sfumato._accounting.budget import Share
-from sfumato._base.types import Floats, Ints
-from sfumato._core.curator import Curator
+from sfumato._base.types import Floats, Ints, Mask, Rng
+from sfumato._core.curator import Answer, Curator
 from sfumato._core.queries.choose import Cost, Swaps
-from sfumato._core.queries.counts import Nearest, NearestInProjection
+from sfumato._core.queries.counts import Cubes, Nearest, NearestInProjection
 from sfumato._core.queries.projection import Projection
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.denoise import denoise_leaves
 from sfumato._synopsis.kmeans import Weighted, assign, lloyd, weighted_kmeans
 from sfumato.methods._auto.refine import has_cube
-from sfumato.methods._balcan.config import PhaseBudget, Recipe, Sizes
-from sfumato.methods._balcan.partition import Cutting, into_ball, partition, shifted_cube, threshold
-from sfumato.methods._base import Centers, Task, projection_of
+from sfumato.methods._balcan.config import PhaseBudget, Sizes, max_cubes, together
+from sfumato.methods._base import Centers, Task, directions_of, projection_of
 from sfumato.methods._dplloyd import lloyd_step, move_to_means
+
+
+def shifted_cube(p: int, depths: int, rng: Rng) -> tuple[Ints, int]:
+    """A cube that holds the ball of radius REACH, and its side, a multiple of 2^depths."""
+    unit = 2**depths
+    side = -(-4 * REACH // unit) * unit
+    # Its lower corner is at most −REACH and its upper one at least REACH.
+    return rng.integers(REACH - side, -REACH, (1, p), endpoint=True), side
+
+
+@dataclass
+class Cutting:
+    """A cube while it is cut, as long as a noisy count of a part passes γ, in rows.
+
+    corners: (m, p), lattice steps of the view, of the cubes to cut next. One share is charged for
+    each depth. It ends when no part passes: what is left stays unspent. `levels` are the middles of
+    cubes that were cut, depth by depth; `noise_std` is that of the last counts.
+    """
+
+    corners: Ints
+    side: int
+    shares: Sequence[Share]
+    gamma: float
+
+    def __post_init__(self) -> None:
+        self.noise_std = 0.0
+        self.levels = [_middles(self.corners, self.side)]
+        self._found: list[tuple[Floats, Floats, int]] = []
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there are cubes to cut, and a share for it."""
+        return len(self.corners) > 0 and self._depth < len(self.shares)
+
+    @property
+    def _depth(self) -> int:
+        return len(self._found)
+
+    @property
+    def share(self) -> Share:
+        """The share of the next depth."""
+        return self.shares[self._depth]
+
+    def cut(self, cubes: Cubes, answer: Answer) -> None:
+        """Go down one depth, to the halves whose noisy counts pass."""
+        corners, side = cubes.children(), self.side // 2
+        kept = _fullest(answer.values, self.gamma, corners.shape[1])
+        last = self._depth == len(self.shares) - 1
+        left = np.ones(len(kept), dtype=bool) if last else ~kept
+        self._found.append((_middles(corners[left], side), answer.values[left], side))
+        self.corners, self.side, self.noise_std = corners[kept], side, answer.noise_std
+        if len(self.corners):
+            self.levels.append(_middles(self.corners, side))
+
+    @property
+    def leaves(self) -> Floats:
+        """The middles (m, p) of cubes that were counted and not cut."""
+        return np.concatenate([middles for middles, _, _ in self._found])
+
+    @property
+    def counts(self) -> Floats:
+        """The noisy counts (m,) of the leaves."""
+        return np.concatenate([counts for _, counts, _ in self._found])
+
+    @property
+    def volumes(self) -> Floats:
+        """The volumes (m,) of the leaves."""
+        return np.concatenate([np.full(len(c), float(s) ** m.shape[1]) for m, c, s in self._found])
+
+    def candidates(self, least: int | None) -> Floats:
+        """All middles; or the deepest, depth by depth, until there are at least so many."""
+        if least is None:
+            return np.concatenate(self.levels)
+        kept: list[Floats] = []
+        for level in reversed(self.levels):
+            kept.append(level)
+            if sum(map(len, kept)) >= least:
+                break
+        return np.concatenate(kept)
+
+
+def partition(view: Curator, cuttings: list[Cutting]) -> list[Cutting]:
+    """Cut all cubes to the end. Each pass over the rows is a depth of as many as fit together."""
+    p = view.box.n_features
+    for start in range(0, len(cuttings), together(p)):
+        active = cuttings[start : start + together(p)]
+        while active := [cutting for cutting in active if cutting.goes_on]:
+            cubes = [Cubes(cutting.corners, cutting.side) for cutting in active]
+            answers = view.counts_of_each(cubes, share=[cutting.share for cutting in active])
+            for cutting, asked, answer in zip(active, cubes, answers, strict=True):
+                cutting.cut(asked, answer)
+    return cuttings
+
+
+def into_ball(points: Floats) -> Floats:
+    """Whole points (m, p) of the ball of radius REACH: those outside come to its surface."""
+    lengths = np.linalg.norm(points, axis=1, keepdims=True)
+    inside: Floats = np.trunc(points * np.minimum(1.0, REACH / np.maximum(lengths, 1.0)))
+    return inside
+
+
+def _middles(corners: Ints, side: int) -> Floats:
+    return corners.astype(np.float64) + side / 2
+
+
+def _fullest(counts: Floats, gamma: float, p: int) -> Mask:
+    """Which cubes with noisy counts (m,) are cut next: those above γ, of too many the fullest."""
+    limit = max_cubes(p)
+    kept = counts > gamma
+    if kept.sum() > limit:
+        kept = np.zeros(len(counts), dtype=bool)
+        kept[np.argsort(-counts, kind="stable")[:limit]] = True
+    return kept
 
 
 def recovered(
@@ -34,7 +152,7 @@ def recovered(
     in lattice steps and sizes (k,). A centre whose noisy count is too small stays at the shortest
     point that is projected to where it was found.
     """
-    lifted = found @ np.linalg.pinv(projection.directions).T + projection.offset
+    lifted = found @ np.linalg.pinv(directions_of(projection)).T + projection.offset
     points: Floats = np.clip(lifted, -REACH, REACH).astype(np.float64)
     cells = NearestInProjection(projection, Nearest(found.astype(np.int64)))
     first, *rounds = shares
@@ -69,15 +187,7 @@ def pooled(cuts: list[Cutting], k: int, deepest: bool) -> Floats:
     return points if len(points) >= k else points[np.arange(k) % len(points)]
 
 
-def by_swaps(
-    view: Curator,
-    points: Floats,
-    k: int,
-    share: Share,
-    swaps: int,
-    recipe: Recipe,
-    rng: np.random.Generator,
-) -> Floats:
+def by_swaps(view: Curator, points: Floats, k: int, share: Share, sizes: Sizes, rng: Rng) -> Floats:
     """Start at random, swap one centre at a time for less cost, and choose among all sets seen.
 
     Edler 2023, Algorithms 4 and 11. points: (m, p), lattice steps of the view; returns (k, p).
@@ -86,22 +196,22 @@ def by_swaps(
     chosen = rng.choice(len(points), k, replace=False)
     if len(points) == k:
         return points[chosen]
-    shares = share.evenly(swaps + 1 if swaps > 1 else 1)
+    shares = share.evenly(sizes.swaps + 1 if sizes.swaps > 1 else 1)
     seen: list[Floats] = []
-    for part in shares[:swaps]:
-        others = _others(len(points), chosen, recipe.subset, rng)
+    for part in shares[: sizes.swaps]:
+        others = _others(len(points), chosen, sizes.subset, rng)
         query = Swaps(points[chosen].astype(np.int64), points[others].astype(np.int64))
-        (pick,) = view.choose(query, share=part, law=recipe.law)
+        (pick,) = view.choose(query, share=part, law=sizes.law)
         chosen = chosen.copy()
         chosen[pick // len(others)] = others[pick % len(others)]
         seen.append(points[chosen])
     if len(seen) == 1:
         return seen[0]
-    (best,) = view.choose(Cost(np.array(seen).astype(np.int64)), share=shares[-1], law=recipe.law)
+    (best,) = view.choose(Cost(np.array(seen).astype(np.int64)), share=shares[-1], law=sizes.law)
     return seen[best]
 
 
-def _others(m: int, chosen: Ints, subset: int | None, rng: np.random.Generator) -> Ints:
+def _others(m: int, chosen: Ints, subset: int | None, rng: Rng) -> Ints:
     """Indices of candidates for a swap: all of m but the chosen (k,), or a random part."""
     others = np.setdiff1d(np.arange(m), chosen)
     limit = min(subset or m, max(1, _MAX_SWAPS // len(chosen)))
@@ -110,9 +220,7 @@ def _others(m: int, chosen: Ints, subset: int | None, rng: np.random.Generator) 
     return np.sort(rng.choice(others, limit, replace=False))
 
 
-def by_weights(
-    view: Curator, points: Floats, k: int, share: Share, rng: np.random.Generator
-) -> Floats:
+def by_weights(view: Curator, points: Floats, k: int, share: Share, rng: Rng) -> Floats:
     """Estimate how many rows are nearest to each candidate, and cluster the candidates by that.
 
     points: (m, p), lattice steps of the view; returns (k, p).
@@ -123,9 +231,7 @@ def by_weights(
     return np.rint(centers * REACH)
 
 
-def by_cubes(
-    cuts: list[Cutting], k: int, rng: np.random.Generator, start: Floats | None = None
-) -> Floats:
+def by_cubes(cuts: list[Cutting], k: int, rng: Rng, start: Floats | None = None) -> Floats:
     """Cluster the cubes that were counted but not cut, by those counts: post-processing.
 
     With a start (k, p), lattice steps of the view, Lloyd steps begin there.
@@ -147,68 +253,59 @@ def by_cubes(
 class Run:
     """Finds one set of centres among about n rows, with this noise on the averages."""
 
-    recipe: Recipe
     sizes: Sizes
     task: Task
     n: float
     noise: str
 
-    def __call__(self, curator: Curator, budget: PhaseBudget, rng: np.random.Generator) -> Centers:
+    def __call__(self, curator: Curator, budget: PhaseBudget, rng: Rng) -> Centers:
         """Find one set of centres. Where p is d nothing is projected."""
-        before = budget.spent()
-        projection = gaussian_projection(self.task.n_features, self.sizes.dimensions, rng)
+        sizes = self.sizes
+        projection = gaussian_projection(self.task.n_features, sizes.dimensions, rng)
         view = curator.view(projection)
         cuts = self._cuts(view, budget, rng)
-        found, how = self._search(view, cuts, budget, budget.spent() - before, rng)
-        shares = budget.averages(budget.spent() - before, self.sizes.rounds)
-        points, sizes = recovered(curator, projection, found, shares, self.noise)
-        return Centers(points, sizes, (*self._notes(cuts), how))
+        found, how = self._search(view, cuts, budget, rng)
+        shares = budget.averages(sizes.rounds)
+        points, counts = recovered(curator, projection, found, shares, self.noise)
+        reached = max(len(cut.levels) for cut in cuts) - 1
+        note = (
+            f"{sizes.partitions} partitions in {sizes.dimensions} dimensions, "
+            f"{reached} of {sizes.depths} depths reached"
+        )
+        return Centers(points, counts, (note, how))
 
-    def _cuts(self, view: Curator, budget: PhaseBudget, rng: np.random.Generator) -> list[Cutting]:
+    def _cuts(self, view: Curator, budget: PhaseBudget, rng: Rng) -> list[Cutting]:
         sizes, cuttings = self.sizes, []
         for share in budget.candidates(sizes.partitions):
             shares = share.evenly(sizes.depths)
-            failure = self.recipe.failure / sizes.partitions
-            gamma = threshold(self.recipe.gamma, float(shares[0].amount), self.n, failure)
+            gamma = sizes.threshold(float(shares[0].amount), self.n)
             corners, side = shifted_cube(sizes.dimensions, sizes.depths, rng)
             cuttings.append(Cutting(corners, side, shares, gamma))
         return partition(view, cuttings)
 
     def _search(
-        self,
-        view: Curator,
-        cuts: list[Cutting],
-        budget: PhaseBudget,
-        spent: Fraction,
-        rng: np.random.Generator,
+        self, view: Curator, cuts: list[Cutting], budget: PhaseBudget, rng: Rng
     ) -> tuple[Floats, str]:
         """Find k centres in the view; returns them and how, in words."""
-        recipe, k = self.recipe, self.task.k
+        sizes, k = self.sizes, self.task.k
         cells = f"the noisy counts of {sum(len(cut.counts) for cut in cuts):,} cubes"
-        if recipe.search == "coreset" and recipe.weights == "cubes":
+        if sizes.search == "coreset" and sizes.weights == "cubes":
             return by_cubes(cuts, k, rng), f"clusters of {cells}"
-        points = pooled(cuts, k, recipe.deepest)
+        points = pooled(cuts, k, sizes.deepest)
         many = f"{len(points):,} candidates"
-        if recipe.search == "swaps" and not self.sizes.swaps:
+        if sizes.search == "swaps" and not sizes.swaps:
             return points[rng.choice(len(points), k, replace=False)], f"{k} random ones of {many}"
-        share = budget.search(spent)
-        if recipe.search == "swaps":
-            found = by_swaps(view, points, k, share, self.sizes.swaps, recipe, rng)
-            return found, f"{self.sizes.swaps} swaps with {many}"
+        share = budget.search()
+        if sizes.search == "swaps":
+            found = by_swaps(view, points, k, share, sizes, rng)
+            return found, f"{sizes.swaps} swaps with {many}"
         found, how_found = by_weights(view, points, k, share, rng), f"clusters of {many} by weight"
-        if recipe.weights == "bought":
+        if sizes.weights == "bought":
             return found, how_found
         return by_cubes(cuts, k, rng, found), f"{how_found}, then Lloyd steps on {cells}"
 
-    def _notes(self, cuts: list[Cutting]) -> tuple[str, ...]:
-        sizes, deepest = self.sizes, max(len(cut.levels) for cut in cuts)
-        return (
-            f"{sizes.partitions} partitions in {sizes.dimensions} dimensions, "
-            f"{deepest - 1} of {sizes.depths} depths reached",
-        )
 
-
-def gaussian_projection(d: int, p: int, rng: np.random.Generator) -> Projection:
+def gaussian_projection(d: int, p: int, rng: Rng) -> Projection:
     """Gaussian directions over √p, scaled so that the ball of radius √d has radius REACH."""
     directions = np.eye(d) if p == d else rng.normal(size=(p, d)) / math.sqrt(p)
     return projection_of(directions, np.zeros(d), 1 / math.sqrt(d), ball=True)

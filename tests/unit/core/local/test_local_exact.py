@@ -26,8 +26,10 @@ from sfumato._core.sampling.bernoulli import (
     subsets,
 )
 from sfumato._core.sampling.stream import Stream
-from sfumato._core.testing import NoNoise, ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
+from sfumato.local import Harmony, HybridMechanism, Piecewise, SquareWave
+from tests.no_noise import NoNoise
 from tests.unit.local_chances import (
     at_most,
     column_chances,
@@ -36,6 +38,7 @@ from tests.unit.local_chances import (
     duchi_ratio,
     largest_ratio,
     log,
+    made,
     row_chances,
     staircase_level,
     values,
@@ -115,13 +118,13 @@ def test_ratio_of_a_row_is_at_most_its_epsilon_and_close(name):
 
 
 MADE = [
-    LatticeColumns.piecewise(Fraction(1), 4),
-    LatticeColumns.piecewise(Fraction(6), 5),
-    LatticeColumns.piecewise(Fraction(2), 4, 4),
-    LatticeColumns.hybrid(Fraction(8), 5),
-    LatticeColumns.hybrid(Fraction(2), 4, 3),
-    LatticeColumns.harmony(Fraction(2), 4),
-    LatticeColumns.square_wave(Fraction(2), 4),
+    made(Piecewise(Fraction(1)), 4),
+    made(Piecewise(Fraction(6)), 5),
+    made(Piecewise(Fraction(2), sampled=4), 4),
+    made(HybridMechanism(Fraction(8)), 5),
+    made(HybridMechanism(Fraction(2), sampled=3), 4),
+    made(Harmony(Fraction(2)), 4),
+    made(SquareWave(Fraction(2)), 4),
 ]
 
 
@@ -303,7 +306,7 @@ def test_laplace_noise_covers_the_whole_row():
     [
         LatticeLaplace(Fraction(1), 2),
         LatticeStaircase.of(Fraction(1), 2),
-        LatticeColumns.piecewise(Fraction(1), 2),
+        made(Piecewise(Fraction(1)), 2),
         LatticeDuchi.of(Fraction(1), 2),
     ],
     ids=lambda mechanism: type(mechanism).__name__,
@@ -355,9 +358,9 @@ def test_reports_fit_64_bits_at_the_least_epsilon_in_most_columns():
     rows = np.full((3, columns), REACH)
     epsilon = Fraction(1, 2**20)
     for mechanism in (
-        LatticeColumns.harmony(epsilon, columns),
-        LatticeColumns.piecewise(epsilon, columns),
-        LatticeColumns.piecewise(epsilon * 7, columns, 7),
+        made(Harmony(epsilon), columns),
+        made(Piecewise(epsilon), columns),
+        made(Piecewise(epsilon * 7, sampled=7), columns),
         LatticeDuchi.of(epsilon, columns),
         LatticeStaircase.of(epsilon * columns, columns),
     ):

@@ -6,12 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato._core.local import ndlaplace
-from sfumato._core.local.lattice import LocalLattice
-from sfumato._core.local.ndlaplace import LatticeNDLaplace
+from sfumato._core.local.lattice import LatticeNDLaplace, LocalLattice
 from sfumato._core.local.randomizer import Randomizer
-from sfumato._core.testing import NoNoise, ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH, Box
+from tests.no_noise import NoNoise
 
 BOX = Box((0.0, -10.0), (1.0, 10.0))
 RNG = np.random.default_rng(0)
@@ -126,7 +125,7 @@ def test_resampling_ends(monkeypatch):
             return np.full((rows, dim), 10**6)
 
     noise = Outwards()
-    monkeypatch.setattr(ndlaplace, "_PROPOSALS", 16)
+    monkeypatch.setattr("sfumato._core.local.lattice._PROPOSALS", 16)
     randomizer = make_randomizer(box=Box((0.0,), (1.0,)))
     mechanism = mechanism_of(randomizer, epsilon=50, resample=True)
     reports = mechanism.draw(noise, np.zeros((3, 1), np.int64))

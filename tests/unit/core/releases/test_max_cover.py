@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from sfumato._core.queries.max_cover import Grids
 from sfumato._core.releases.max_cover import Cover
+from sfumato._core.testing import use_loops
 from sfumato._lattice.box import REACH
-from sfumato._lattice.kernels import dispatch as kernels
 from sfumato._lattice.kernels.cover import Net, near, pairs_of
 
 SMALL = {
@@ -62,7 +62,7 @@ def classes(cover):
 def test_every_point_near_a_row_is_found_once(name, backend):
     net = SMALL[name].nets()[0]
     rows = some_rows(net, 6)
-    with kernels.use(backend):
+    with use_loops(backend):
         for kept in (0, net.cells, 2**20):
             cover = Cover(rows, net, kept)
             found = listed(cover)
@@ -76,7 +76,7 @@ def test_every_point_near_a_row_is_found_once(name, backend):
 def test_rows_that_leave_are_taken_off(net, backend, kept):
     """After every pick all numbers are those of a new cover of the rows that are left."""
     rows = some_rows(net)
-    with kernels.use(backend):
+    with use_loops(backend):
         cover = Cover(rows, net, kept * net.cells)
         for _ in range(4):
             scores, many = cover.classes()
@@ -98,7 +98,7 @@ def test_both_loops_count_the_same(net):
     rows = some_rows(net, 60, seed=3)
     found = []
     for backend in ("numpy", "numba"):
-        with kernels.use(backend):
+        with use_loops(backend):
             found.append([classes(Cover(rows, net, kept)) for kept in (0, 2 * net.cells, 2**22)])
     assert found[0] == found[1]
     assert found[0][0] == found[0][1] == found[0][2]
@@ -127,7 +127,7 @@ def test_points_at_the_very_edge_are_near(backend):
     """Rows on grid points, and a squared radius that some distances reach exactly."""
     net = Net(2, 4000, 8, 8000**2)
     rows = np.array([[0, 0], [4000, -8000], [32_000, 32_000]], dtype=np.int16)
-    with kernels.use(backend):
+    with use_loops(backend):
         for kept in (0, 2**20):
             assert listed(Cover(rows, net, kept)) == brute(rows, net)
 
@@ -142,7 +142,7 @@ def test_rows_reach_over_the_borders_of_blocks(backend):
     axis = net.side * (np.arange(24, 41) - net.half)
     close = [sum(near(rows[i : i + 1], np.array(p), net.limit)[0] for i in range(2))
              for p in product(axis.tolist(), repeat=3)]  # fmt: skip
-    with kernels.use(backend):
+    with use_loops(backend):
         cover = Cover(rows, net)
         assert classes(cover) == [[1, 2], [close.count(1), close.count(2)]]
         assert len(pairs_of(rows, net)) == 8

@@ -12,12 +12,12 @@ from sfumato._accounting.budget import Caps, Overspent, Share
 from sfumato._core.curator import Curator
 from sfumato._core.queries.privtree import Domain
 from sfumato._core.releases.privtree import DEEPEST, LOG_2, MAX_PASSES, PER_PATH, PrivTreeSplits
-from sfumato._core.testing import NoNoise, ReplayedNoise
+from sfumato._core.testing import ReplayedNoise, use_loops
 from sfumato._lattice.box import REACH
-from sfumato._lattice.kernels import dispatch as kernels
 from sfumato._lattice.kernels import numba_loops
-from sfumato._lattice.kernels.tree import add_branches
+from sfumato._lattice.kernels.numpy_loops import add_branches
 from sfumato.engines._memory import ArrayRows
+from tests.no_noise import NoNoise
 
 F = Fraction
 BACKENDS = ["numpy", "numba"]
@@ -115,7 +115,7 @@ def test_without_noise_it_is_the_definition(backend, boxes, problem, epsilon):
     rows, ends = problem
     lower, upper = (list(side) for side in zip(*ends, strict=True))
     decay = decay_of(epsilon)
-    with pytest.MonkeyPatch.context() as patch, kernels.use(backend):
+    with pytest.MonkeyPatch.context() as patch, use_loops(backend):
         patch.setattr("sfumato._core.releases.privtree._BOXES", boxes)
         tree = grown(curator_of(np.array(rows, dtype=float)), Domain(lower, upper), epsilon)
     inside = np.clip(rows, lower, upper).tolist()
@@ -167,13 +167,13 @@ class Pieces:
 @pytest.mark.parametrize("boxes", [1, 2**7, 2**18])
 def test_neither_order_nor_cuts_nor_backend_nor_memory_show(backend, boxes, monkeypatch):
     rows = clumps()
-    with kernels.use("numpy"):
+    with use_loops("numpy"):
         whole = grown(curator_of(rows, ReplayedNoise(3)))
     assert len(whole) > 100
     monkeypatch.setattr("sfumato._core.releases.privtree._BOXES", boxes)
     monkeypatch.setattr("sfumato._core.releases.privtree._CORNERS", 100 * boxes)
     shuffled = np.random.default_rng(1).permutation(rows)
-    with kernels.use(backend):
+    with use_loops(backend):
         same(whole, grown(curator_of(Pieces(shuffled, [0, 1, 700, 701]), ReplayedNoise(3))))
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from sfumato._core.sampling import additive as samplers
-from sfumato._core.sampling.exact import exp_fixed, settle, uniform_below
+from sfumato._core.sampling.choice import exp_fixed
+from sfumato._core.sampling.exact import settle, uniform_below
 from sfumato._core.sampling.stream import Stream
 
 

@@ -10,13 +10,13 @@ from scipy import stats
 
 from sfumato._core.sampling.choice import (
     exponential,
-    log_probabilities,
     permute_and_flip,
     selection_rate,
     selection_slack,
 )
 from sfumato._core.sampling.source import SecureNoise
-from sfumato._core.testing import NoNoise, ReplayedNoise
+from sfumato._core.testing import ReplayedNoise, log_probabilities
+from tests.no_noise import NoNoise
 
 ALPHA = 1e-9
 LAWS = {"exponential": exponential, "permute_and_flip": permute_and_flip}

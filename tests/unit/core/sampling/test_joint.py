@@ -15,7 +15,7 @@ from sfumato._core.sampling.additive import laplace_slack
 from sfumato._core.sampling.joint import Body
 from sfumato._core.sampling.source import SecureNoise
 from sfumato._core.sampling.stream import Stream
-from sfumato._core.testing import NoNoise
+from tests.no_noise import NoNoise
 from tests.unit.core.sampling.test_additive import Deep, Rigged, key
 
 STREAMS = pytest.mark.parametrize("kind", [Stream, Rigged, Deep])

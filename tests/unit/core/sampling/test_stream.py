@@ -12,7 +12,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from sfumato._core.sampling.source import SecureNoise
 from sfumato._core.sampling.stream import Stream
-from sfumato._core.testing import NoNoise, ReplayedNoise
+from sfumato._core.testing import ReplayedNoise
+from tests.no_noise import NoNoise
 
 KEY = bytes(range(32))
 

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sfumato.cli._file_report import check_file
+from sfumato.cli._inspect import check_file
 from sfumato.engines._files import TableFile, layout_of, open_file
-from sfumato.engines._partitions import pieces_of
 from sfumato.engines.formats import _csv as delimited
 from sfumato.engines.formats import _records as records
 from tests.unit.grammar import ENDS, Wrong, generator, parsed, soup, table_text
@@ -100,8 +99,7 @@ def test_records_are_those_of_csv_and_pandas(tmp_path, monkeypatch, texts):
             found = [tuple(map(str.strip, row)) for row in frame.itertuples(index=False)]
             assert found == ours, repr(text)
         if number % 5 == 0:
-            pieces = pieces_of(layout, cells=1)
-            again = [row for piece in pieces for row in cells_of(piece.table, width)]
+            again = [row for piece in layout.table.pieces(1) for row in cells_of(piece, width)]
             assert again == ours, repr(text)
 
 

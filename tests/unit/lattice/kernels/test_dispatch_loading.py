@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from sfumato._core.testing import use_loops
 from sfumato._lattice import kernels as package
 from sfumato._lattice.kernels import costs, cover, cubes, numba_cover, projection, verify
 from sfumato._lattice.kernels import dispatch as kernels
@@ -22,28 +23,28 @@ def test_importing_the_kernels_does_not_import_numba():
 
 def test_compiled_loops_are_loaded_when_they_are_worth_it(monkeypatch):
     rows = np.zeros((30, 2), dtype=np.int16)
-    monkeypatch.setattr(kernels, "_numba", cache(lambda: kernels_numba))
+    monkeypatch.setattr(kernels, "compiled_loops", cache(lambda: kernels_numba))
     monkeypatch.setattr(kernels, "_cells_seen", 0)
     monkeypatch.setattr(kernels, "_WORTH_LOADING", 100)
-    assert kernels._loops(rows) is kernels_numpy
-    assert kernels._loops(rows) is kernels_numba
-    assert kernels._loops(rows[:1]) is kernels_numba
-    with kernels.use("numpy"):
-        assert kernels._loops(rows) is kernels_numpy
+    assert kernels.loops_for(rows) is kernels_numpy
+    assert kernels.loops_for(rows) is kernels_numba
+    assert kernels.loops_for(rows[:1]) is kernels_numba
+    with use_loops("numpy"):
+        assert kernels.loops_for(rows) is kernels_numpy
 
 
 def test_without_numba_everything_works_in_numpy(monkeypatch):
-    monkeypatch.setattr(kernels, "_numba", cache(kernels._numba.__wrapped__))
+    monkeypatch.setattr(kernels, "compiled_loops", cache(kernels.compiled_loops.__wrapped__))
     monkeypatch.setattr(kernels, "_WORTH_LOADING", 0)
     monkeypatch.delattr(package, "numba_loops")
     monkeypatch.setitem(sys.modules, "sfumato._lattice.kernels.numba_loops", None)
-    assert kernels._loops(np.zeros((1, 1), dtype=np.int16)) is kernels_numpy
-    with pytest.raises(ImportError, match="fast"), kernels.use("numba"):
+    assert kernels.loops_for(np.zeros((1, 1), dtype=np.int16)) is kernels_numpy
+    with pytest.raises(ImportError, match="fast"), use_loops("numba"):
         pass
 
 
 def test_unknown_backends_are_refused():
-    with pytest.raises(ValueError, match="'numpy'"), kernels.use("fortran"):
+    with pytest.raises(ValueError, match="'numpy'"), use_loops("fortran"):
         pass
 
 
@@ -97,12 +98,12 @@ LOOPS += ["add_branches", "snap"]
 def test_compiled_loops_that_are_wrong_are_not_used(monkeypatch, name):
     assert verify.agree(kernels_numba, kernels_numpy)
     assert not verify.agree(Off(name), kernels_numpy)
-    monkeypatch.setattr(kernels, "_numba", cache(kernels._numba.__wrapped__))
+    monkeypatch.setattr(kernels, "compiled_loops", cache(kernels.compiled_loops.__wrapped__))
     monkeypatch.setattr(package, "numba_loops", Off(name))
     monkeypatch.setitem(sys.modules, "sfumato._lattice.kernels.numba_loops", Off(name))
     with pytest.warns(RuntimeWarning, match="are not used"):
-        assert kernels._numba() is None
-    assert kernels._numba() is None
+        assert kernels.compiled_loops() is None
+    assert kernels.compiled_loops() is None
 
 
 def off_by_one(loop, output):

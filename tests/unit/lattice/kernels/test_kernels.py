@@ -7,11 +7,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from sfumato._core.testing import use_loops
 from sfumato._lattice.box import REACH, Box
 from sfumato._lattice.kernels import dispatch as kernels
 from sfumato._lattice.kernels import numba_loops as kernels_nearest_numba
 from sfumato._lattice.kernels import numba_loops as kernels_numba
 from sfumato._lattice.kernels import numpy_loops as kernels_numpy
+from sfumato._lattice.kernels.cubes import cells_of_nearest
 
 BACKENDS = ["numpy", "numba"]
 KINDS = ["totals", "counts", "clipped", "farther", "grid_counts", "grid_totals"]
@@ -140,7 +142,7 @@ def test_every_cut_gives_the_integers_of_the_oracle(backend, kind, problem, radi
     expected = oracle(kind, rows, centers, radius)
     state = np.zeros_like(expected)
     apart = np.zeros_like(expected)
-    with kernels.use(backend):
+    with use_loops(backend):
         for block in np.split(rows, cuts):
             run(kind, block, centers, state, radius)
             alone = np.zeros_like(expected)
@@ -167,7 +169,7 @@ def test_wide_rows(kind, k, d):
     for backend in BACKENDS:
         for parts in (1, 2, 23):
             state = np.zeros_like(expected)
-            with kernels.use(backend):
+            with use_loops(backend):
                 for block in np.array_split(rows, parts):
                     run(kind, block, centers, state, 5_000_000 // d)
             np.testing.assert_array_equal(state, expected)
@@ -182,13 +184,13 @@ def test_backends_agree_over_many_blocks(shape):
     centers = rng.integers(-2, 3, (k, d))
     states = {}
     for backend in BACKENDS:
-        with kernels.use(backend):
+        with use_loops(backend):
             states[backend] = np.zeros((3, k, d + 1), dtype=np.int64)
             kernels.nearest_totals(rows, centers, states[backend][0])
             kernels.nearest_clipped(rows, centers, np.full(len(centers), 2), states[backend][1])
             kernels.nearest_counts(rows, centers, counts := np.zeros(k, dtype=np.int64))
             states[backend][2, :, 0] = counts
-            labels = kernels.cells_of_nearest(rows, centers)
+            labels = cells_of_nearest(rows, centers)
         np.testing.assert_array_equal(counts, np.bincount(labels, minlength=k))
         np.testing.assert_array_equal(states[backend][0, :, 1:].sum(axis=0), rows.sum(axis=0))
     np.testing.assert_array_equal(states["numpy"], states["numba"])
@@ -206,7 +208,7 @@ def test_layout_and_flags_of_arrays_do_not_matter(backend):
     frozen.flags.writeable = centers.flags.writeable = False
     for same in (rows, np.asfortranarray(rows), wide[:, ::2], frozen):
         state = np.zeros_like(expected)
-        with kernels.use(backend):
+        with use_loops(backend):
             kernels.nearest_totals(same, centers, state)
         np.testing.assert_array_equal(state, expected)
 
@@ -220,9 +222,9 @@ def test_layout_and_flags_of_arrays_do_not_matter(backend):
 @example(problem=LINE, per_axis=255)
 def test_labels(backend, problem, per_axis):
     rows, centers, _ = problem
-    with kernels.use(backend):
-        nearest = kernels.cells_of_nearest(rows, centers)
-        cells = kernels._loops(rows).grid(np.ascontiguousarray(rows[:, :2]), per_axis)
+    with use_loops(backend):
+        nearest = cells_of_nearest(rows, centers)
+        cells = kernels.loops_for(rows).grid(np.ascontiguousarray(rows[:, :2]), per_axis)
     assert nearest.dtype == cells.dtype == np.int64
     assert nearest.tolist() == [label(row, integers(centers)) for row in integers(rows)]
     assert cells.tolist() == [cell(row, per_axis) for row in integers(rows[:, :2])]
@@ -249,7 +251,7 @@ def test_no_clipped_row_is_longer_than_the_radius(backend):
         root = isqrt(square)
         for radius in {0, 1, 2, 3, 181, root // 2, max(root - 1, 0), root, root + 1, 10**12}:
             state = np.zeros((1, len(v) + 1), dtype=np.int64)
-            with kernels.use(backend):
+            with use_loops(backend):
                 limits = np.array([radius])
                 kernels.nearest_clipped(row[np.newaxis], center[np.newaxis], limits, state)
             u = [int(x) for x in state[0, 1:]]
@@ -291,7 +293,7 @@ def test_both_snap_alike(d, nan):
     rows[rng.integers(2, len(rows), 50), rng.integers(0, d, 50)] = rng.choice(odd, 50)
     lattices = []
     for backend in BACKENDS:
-        with kernels.use(backend):
+        with use_loops(backend):
             out = np.empty(rows.shape, dtype=np.int16)
             kept = kernels.write_lattice(box, rows, out)
         np.testing.assert_array_equal(kept, np.isfinite(rows).all(axis=1) | (nan == "center"))

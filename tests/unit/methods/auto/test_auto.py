@@ -9,8 +9,17 @@ import pytest
 
 from sfumato import PrivateKMeans
 from sfumato._accounting.budget import Caps, Ledger
-from sfumato.methods._auto import Auto, fallback
-from sfumato.methods._auto.budget import FitBudget, RowCount, high_split, middle_split, step_error
+from sfumato.methods._auto import Auto
+from sfumato.methods._auto.budget import (
+    FitBudget,
+    RowCount,
+    affordable,
+    high_split,
+    is_hopeless,
+    is_tiny,
+    middle_split,
+    step_error,
+)
 from sfumato.methods._base import PlannedTask, Task
 
 TINY = Fraction(1, 10**6)
@@ -75,15 +84,13 @@ def test_fewer_centres_are_affordable_where_groups_are_hidden():
         for delta in (Fraction(0), TINY):
             task = Task(8, d, Fraction(1), delta)
             caps = Auto().caps(task)
-            alone, together = (
-                fallback.affordable(budget_of(t, n, caps)) for t in (task, in_groups(task))
-            )
+            alone, together = (affordable(budget_of(t, n, caps)) for t in (task, in_groups(task)))
             assert together < alone == 8
-            assert fallback.affordable(budget_of(in_groups(task), GROUP * n, caps)) == 8
+            assert affordable(budget_of(in_groups(task), GROUP * n, caps)) == 8
 
 
 def test_splits_see_the_noise_of_groups():
-    for d, split in ((14, middle_split), (40, lambda budget: high_split(budget, 3))):
+    for d, split in ((14, middle_split), (40, high_split)):
         task = Task(3, d, Fraction(1), TINY)
         n = 3000
         alone, together = (split(budget_of(t, n)) for t in (task, in_groups(task)))
@@ -97,13 +104,13 @@ def test_splits_see_the_noise_of_groups():
 
 def test_what_is_tiny_is_so_for_each_row_of_a_group():
     tiny = Task(3, 8, Fraction(2, 10**4), TINY)
-    assert not fallback.is_tiny(tiny)
-    assert fallback.is_tiny(in_groups(tiny))
+    assert not is_tiny(tiny)
+    assert is_tiny(in_groups(tiny))
     assert Auto().caps(in_groups(tiny)) == Caps(pure=tiny.epsilon)
-    assert not fallback.is_tiny(in_groups(tiny, GROUP))
+    assert not is_tiny(in_groups(tiny, GROUP))
     hopeless = Task(3, 4, Fraction(2 * 5, 2**26), Fraction(0))
-    assert not fallback.is_hopeless(hopeless)
-    assert fallback.is_hopeless(in_groups(hopeless))
+    assert not is_hopeless(hopeless)
+    assert is_hopeless(in_groups(hopeless))
     huge = Task(3, 2, Fraction(10**9), Fraction(0))
     assert Auto().caps(in_groups(huge)).pure == GROUP * Auto().caps(huge).pure
 
@@ -111,7 +118,7 @@ def test_what_is_tiny_is_so_for_each_row_of_a_group():
 @pytest.mark.parametrize("delta", [Fraction(0), TINY])
 def test_one_centre_that_noise_would_hide_is_the_mean(delta):
     task = PlannedTask(1, 30, Fraction(1, 100), delta, None, 50)
-    assert fallback.affordable(budget_of(task, 50)) == 0
+    assert affordable(budget_of(task, 50)) == 0
     assert "mean alone" in Auto().predict(task).note
     model = PrivateKMeans(1, epsilon=0.01, delta=delta, bounds=(0, 1), n_rows=50)
     model.fit(np.random.default_rng(0).uniform(size=(50, 30)))

@@ -10,19 +10,18 @@ import pytest
 import sfumato
 from sfumato._accounting.budget import Caps
 from sfumato._core.curator import Curator
-from sfumato._core.testing import NoNoise
 from sfumato._lattice.box import REACH
 from sfumato.methods import Balcan, Task
-from sfumato.methods._balcan.config import PRESETS
-from sfumato.methods._balcan.partition import (
+from sfumato.methods._balcan.config import PRESETS, max_cubes, together
+from sfumato.methods._balcan.run import (
     Cutting,
+    gaussian_projection,
     into_ball,
-    max_cubes,
     partition,
     shifted_cube,
-    together,
 )
-from sfumato.methods._balcan.run import gaussian_projection
+from sfumato.methods._base import to_view
+from tests.no_noise import NoNoise
 
 F = Fraction
 PAGE = Path(__file__).parents[4] / "docs" / "balcan.md"
@@ -87,14 +86,14 @@ def test_the_projection_ends_in_a_ball_that_holds_the_cube():
         lengths = np.sqrt(np.square(seen).sum(axis=1))
         assert lengths.max() <= REACH
         assert lengths.max() > 0.99 * REACH
-    whole = gaussian_projection(3, 3, rng).to_view(np.eye(3) * REACH)
+    whole = to_view(gaussian_projection(3, 3, rng), np.eye(3) * REACH)
     np.testing.assert_allclose(whole, np.eye(3) * REACH / np.sqrt(3), rtol=1e-4, atol=1)
 
 
 def test_lengths_are_kept_on_average():
     squares = [
         np.square(
-            gaussian_projection(50, 5, np.random.default_rng(s)).to_view(np.full(50, REACH))
+            to_view(gaussian_projection(50, 5, np.random.default_rng(s)), np.full(50, REACH))
         ).sum()
         for s in range(400)
     ]
@@ -335,7 +334,8 @@ def _shown(method, name):
             else str(getattr(method.recipe(), name))
         )
     if name == "budget":
-        return ", ".join(str(part) for part in PRESETS[method.preset].budget)
+        weights = PRESETS[method.preset].budget
+        return ", ".join(str(F(weight, sum(weights))) for weight in weights)
     return f"{getattr(method.sizes(MNIST, MNIST.n_rows), name):,}"
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.signal import fftconvolve
 
 from sfumato._core.queries.histograms import LogBins
-from sfumato._private_bounds.log_histogram import find_support, tail
+from sfumato._private_bounds.ranges import find_support, tail
 
 BINS = LogBins(1)
 ONES = BINS.zero + 2045

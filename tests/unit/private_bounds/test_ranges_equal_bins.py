@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato._lattice.box import Box
-from sfumato._private_bounds.trim import Span, legal, locate, trim
+from sfumato._private_bounds.ranges import Span, legal, locate, trim
 
 MAX = sys.float_info.max
 

@@ -11,11 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.engines import _file_engine as file_engine
 from sfumato.engines import _files as files
 from sfumato.engines import _partitions as pieces
-from sfumato.engines._file_engine import FileEngine
-from sfumato.engines._files import TableFile, in_memory_bytes, layout_of, open_file
+from sfumato.engines._files import FileEngine, TableFile, in_memory_bytes, layout_of, open_file
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._open import is_path
 from sfumato.engines._partitions import PartedRows, pieces_of
@@ -84,12 +82,13 @@ def test_spans_begin_where_records_do_and_hold_every_byte(tmp_path, text, step, 
     assert step > 1 or len(spans) >= text[start:].count(b"\n") // 3
 
 
-def test_row_groups_are_taken_together_until_there_are_enough_rows(tmp_path):
+def test_row_groups_are_taken_together_until_there_are_enough_rows(tmp_path, monkeypatch):
     path = write_parquet(tmp_path / "rows.parquet", VALUES, list(range(10, 200, 10)))
     layout = layout_of(path)
-    spans = [piece.table.span for piece in pieces_of(layout, cells=75)]
+    assert [piece.table.span for piece in pieces_of(layout)] == [(0, 20)]
+    monkeypatch.setattr(pieces, "_PIECE_CELLS", 75)
+    spans = [piece.table.span for piece in pieces_of(layout)]
     assert spans == [(i, min(i + 3, 20)) for i in range(0, 20, 3)]
-    assert [piece.table.span for piece in pieces_of(layout, cells=10**6)] == [(0, 20)]
 
 
 def test_a_parquet_file_without_rows_has_a_piece(tmp_path, out_of_core):
@@ -102,7 +101,8 @@ def test_a_parquet_file_without_rows_has_a_piece(tmp_path, out_of_core):
 def test_pieces_travel_by_absolute_path_and_hold_no_rows(tmp_path, monkeypatch):
     write_parquet(tmp_path / "rows.parquet", VALUES, [50])
     monkeypatch.chdir(tmp_path)
-    found = pieces_of(layout_of("rows.parquet"), cells=90)
+    monkeypatch.setattr(pieces, "_PIECE_CELLS", 90)
+    found = pieces_of(layout_of("rows.parquet"))
     monkeypatch.chdir("/")
     sent = [pickle.dumps(piece) for piece in found]
     assert max(map(len, sent)) < 2000
@@ -230,7 +230,7 @@ def test_large_states_are_not_multiplied_by_the_threads(tmp_path, out_of_core, m
             with lock:
                 alive[0] -= 1
 
-    monkeypatch.setattr(file_engine, "_STATE_BYTES", 8 * 4 * 8)
+    monkeypatch.setattr(files, "_STATE_BYTES", 8 * 4 * 8)
     rows = open_file(write_parquet(tmp_path / "rows.parquet", VALUES, [50, 100, 150]))
     np.testing.assert_array_equal(rows.fold(BOX, Large()), EXPECTED)
     assert most == [1]
@@ -239,7 +239,7 @@ def test_large_states_are_not_multiplied_by_the_threads(tmp_path, out_of_core, m
 def test_groups_are_held_in_few_bytes(tmp_path, out_of_core):
     labels = [f"person {i % 70}" for i in range(len(VALUES))]
     path = write_parquet(tmp_path / "rows.parquet", VALUES, [50, 100], labels)
-    engine = FileEngine.of(layout_of(path, groups="who"), 2)
+    engine = FileEngine(layout_of(path, groups="who"), 2)
     assert engine.max_rows_per_group == 2
     assert {codes.dtype for codes in engine._groups} == {np.dtype(np.uint8)}
     found = PartedRows(engine).fold(BOX, Totals())

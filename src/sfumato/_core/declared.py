@@ -1,0 +1,54 @@
+"""What a durable ledger declares about a dataset: its budget and its bounds."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from sfumato._accounting.budget import Ledger
+from sfumato.engines._elsewhere import names_of
+from sfumato.engines._open import elsewhere
+
+Opened = Ledger | str | os.PathLike[str]
+"""A ledger, or where one is kept."""
+
+
+def opened_ledger(ledger: Opened, dataset: str | None = None) -> Ledger:
+    """Open the ledger of a dataset, unless it is open."""
+    if isinstance(ledger, Ledger):
+        if dataset is not None:
+            raise ValueError("a dataset is named where its ledger is opened, not twice")
+        return ledger
+    if not isinstance(ledger, str | os.PathLike):
+        raise TypeError(
+            f"a ledger must be a sfumato Ledger, or where one is kept, got {type(ledger).__name__}"
+        )
+    from sfumato._ledger.ledger import Ledger as DurableLedger
+
+    return DurableLedger.open(ledger, dataset)
+
+
+def declared_bounds(ledger: Ledger, given: Any, X: Any, groups: Any) -> Any:  # noqa: ANN401
+    """The bounds (lower, upper) that a ledger declares, or those given if it declares none."""
+    declared = ledger.bounds
+    if declared is None:
+        return given
+    if isinstance(declared, dict):
+        names = names_of(elsewhere(X), X, groups, len(declared))
+        if names is not None and set(names) != set(declared):
+            raise ValueError(
+                f"the ledger declares bounds of {', '.join(declared)}, but the columns are "
+                f"{', '.join(names)}"
+            )
+        pairs = [declared[name] for name in names or declared]
+        declared = [[pair[side] for pair in pairs] for side in (0, 1)]
+    if given is not None and _plain(given) != _plain(declared):
+        raise ValueError("other bounds were declared when the ledger was created: leave them out")
+    return tuple(declared)
+
+
+def _plain(bounds: Any) -> Any:  # noqa: ANN401
+    """Bounds as lists of numbers, to compare them."""
+    if isinstance(bounds, int | float):
+        return float(bounds)
+    return [_plain(part) for part in (bounds.tolist() if hasattr(bounds, "tolist") else bounds)]

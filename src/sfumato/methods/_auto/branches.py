@@ -1,0 +1,342 @@
+"""The branches of `auto`: a grid or a tree in few columns, a tree in fewer axes, or the mean alone.
+
+In many columns the axes are those that show the clusters: some columns, main axes of the rows, or
+random directions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from sfumato._accounting.budget import Share
+from sfumato._base.types import Floats, Rng
+from sfumato._core.curator import Curator
+from sfumato._core.queries.counts import Grid
+from sfumato._core.queries.moments import Products, Squares
+from sfumato._core.queries.privtree import Domain
+from sfumato._core.queries.projection import Projection
+from sfumato._lattice.box import REACH
+from sfumato.methods._auto.budget import (
+    AXES,
+    FIND_RADIUS,
+    LOW,
+    MANY,
+    MIDDLE,
+    BudgetSplit,
+    FitBudget,
+    high_split,
+    middle_split,
+)
+from sfumato.methods._auto.refine import (
+    Clusters,
+    centers_of,
+    mean_of,
+    merge,
+    on_grid,
+    on_tree,
+    radius_around,
+    refine,
+)
+from sfumato.methods._base import Centers, KChoice, Task, from_view, projection_of, to_view
+
+
+def found_by(curator: Curator, budget: FitBudget, choose: KChoice, rng: Rng) -> Centers:
+    """Query by the branch for so many columns."""
+    d = budget.task.n_features
+    if d <= LOW:
+        return _low(curator, budget, choose, rng)
+    if d <= MIDDLE:
+        split = middle_split(budget)
+        axes = _columns(curator, split)
+    else:
+        split = high_split(budget)
+        if budget.n * budget.per_row(split.radii) <= FIND_RADIUS:
+            return mean_alone(curator, budget, "noise hides how far rows reach")
+        axes = _main_axes(curator, split, rng)
+    return _deep(curator, axes, split, choose, rng)
+
+
+def padded(found: Centers, task: Task, rng: Rng) -> Centers:
+    """As many centres as were asked for, some of them twice."""
+    k = len(found.points)
+    again = np.append(np.arange(k), rng.integers(k, size=task.k - k))
+    sizes = found.sizes[again] / np.bincount(again)[again]
+    note = f"{k} different centres, repeated to make {task.k}: ε is too small for more"
+    return replace(found, points=found.points[again], sizes=sizes, notes=(*found.notes, note))
+
+
+def middle_alone(curator: Curator, budget: FitBudget) -> Centers:
+    """The middle of the bounds, k times; all of ε is for the number of rows."""
+    task = budget.task
+    n = curator.counts(Grid(1, task.n_features), share=budget.account.rest("pure")).values[0]
+    points = np.zeros((task.k, task.n_features))
+    note = f"{_all(task)} the middle of the bounds: ε is too small for more than the number of rows"
+    return Centers(points, np.full(task.k, n / task.k), (note,))
+
+
+def mean_alone(curator: Curator, budget: FitBudget, why: str) -> Centers:
+    """The noisy mean of all rows, k times, with all that is left."""
+    task, rows = budget.task, budget.rows
+    if budget.currency == "gdp":
+        # Beside Gaussian noise, what is left of pure ε counts the rows once more.
+        everything = Grid(1, task.n_features)
+        rows = rows.and_by(curator.counts(everything, share=budget.account.rest("pure")))
+    mean, rows = mean_of(curator, budget.account.rest(budget.currency), rows)
+    points, sizes = np.tile(mean, (task.k, 1)), np.full(task.k, rows.n / task.k)
+    return Centers(points, sizes, (f"{_all(task)} the noisy mean: {why}",))
+
+
+def _all(task: Task) -> str:
+    return f"All {task.k} centres are" if task.k > 1 else "The centre is"
+
+
+# Rows × ε per cluster above which a step follows the cells, and the part of the cells then.
+_PAYS = 100
+FIRST = 0.6
+
+# Rows lie in clumps if few of the 64 cells of a histogram hold most of them.
+_CLUMPS = 0.04
+_CLUMPED = 0.1
+_SURE = 1.5
+_TREE_PAYS = 60
+
+_WIDE, _WIDEST = 0.95, 0.99
+_CLEAR_STEP = 0.01
+
+
+def _low(curator: Curator, budget: FitBudget, choose: KChoice, rng: Rng) -> Centers:
+    """A histogram to choose between grid and tree, counts of its cells, then one clipped step."""
+    task, n = budget.task, budget.n
+    epsilon = budget.per_row(budget.epsilon)
+    per_cluster = n * epsilon / task.k
+    clumped, why = _is_clumped(curator, budget.pure(_CLUMPS * budget.epsilon), n)
+    twice = looks_twice(n, epsilon, task.k)
+    share = budget.pure(FIRST * budget.epsilon) if twice else budget.account.rest("pure")
+    if clumped and per_cluster > _TREE_PAYS:
+        cells = on_tree(curator, share)
+        chosen = f"PrivTree with {len(cells.weights):,} leaves, because {why}"
+    else:
+        grid = grid_of(task.k, task.n_features, n, budget.per_row(float(share.amount)))
+        cells = on_grid(curator, grid, share)
+        chosen = f"a grid of {len(cells.weights):,} cells, because {why}"
+    k, how = choose(cells.synopsis, rng)
+    rest = budget.per_row(float(budget.account.rest("pure").amount))
+    noise = math.sqrt(task.n_features * (task.n_features + 3)) * k
+    quantile = _WIDEST if rest and noise < _CLEAR_STEP * rest * n else _WIDE
+    found = centers_of(cells, k, quantile, rng)
+    notes = (chosen, *how)
+    if not twice:
+        note = "no further step: too few rows × ε for each cluster"
+        return Centers(found.centers, found.sizes, (*notes, note), cells.synopsis)
+    moved = refine(curator, found, budget.account.rest("pure"))
+    return Centers(moved.centers, moved.sizes, (*notes, "one clipped step"), cells.synopsis)
+
+
+def _is_clumped(curator: Curator, share: Share, n: float) -> tuple[bool, str]:
+    """Whether few cells of a coarse histogram hold most rows, and why in words."""
+    d = curator.box.n_features
+    answer = curator.counts(Grid(max(2, round(64 ** (1 / d))), d), share=share)
+    cells, variance = len(answer.values), answer.noise_std**2
+    # Σ (count/n)², without the part that noise adds to it on average.
+    held = (np.square(answer.values).sum() - cells * variance) / n**2
+    doubt = math.sqrt(5 * cells) * variance / n**2
+    clumped = bool(held > _CLUMPED + _SURE * doubt)
+    return clumped, f"the rows {'lie in clumps' if clumped else 'are spread out'}"
+
+
+def looks_twice(n: float, epsilon: float, k: int) -> bool:
+    """Whether there are enough rows × ε for a step after the cells."""
+    return n * epsilon / k > _PAYS
+
+
+def grid_of(k: int, d: int, n: float, epsilon: float) -> Grid:
+    """A grid of enough cells for k clusters, and no more than their noise allows."""
+    per_row = 0.1 if d <= 2 else 0.2
+    wanted = max(per_row * n * epsilon, (3**d + 3) * k, 16)
+    return Grid(int(np.clip(math.ceil(wanted ** (1 / d)), 3, 4e5 ** (1 / d))), d)
+
+
+# Half width of the domain along an axis, in standard deviations; less along random ones.
+_SPREAD = 2.5
+_SPREAD_RANDOM = 1.4
+
+# Mean squared distance of rows, as a part of the squared radius.
+_INSIDE = 0.75
+
+# Keep eigenvalues > 0.8 × noise edge; a spread is at least the root of 0.3 × that edge.
+_ABOVE_EDGE = 0.8
+_LEAST_SPREAD = 0.3
+
+# Random directions for more than `MANY` clusters.
+_RANDOM_AXES = 16
+
+
+@dataclass(frozen=True)
+class Axes:
+    """A curator that sees the rows in these coordinates, and where in them the rows lie.
+
+    `scale` is in steps of these coordinates per lattice step; `lift` takes points back to the
+    lattice; `residual` is the mean squared distance of rows from what can be seen of them.
+    """
+
+    curator: Curator
+    note: str
+    domain: Domain | None = None
+    lift: Callable[[Floats], Floats] = lambda points: points
+    scale: float = 1.0
+    residual: float = 0.0
+
+
+def _columns(curator: Curator, split: BudgetSplit) -> Axes:
+    """The columns that vary most, as far as rows reach around their mean; or all as they are."""
+    if not split.mean:
+        return Axes(curator, "all columns")
+    d = curator.box.n_features
+    mean, rows = mean_of(curator, split.steps.share(split.mean), split.steps.fit.rows)
+    n = rows.n
+    radius = _radius(curator, mean, split, n)
+    ball = curator.view(projection_of(np.eye(d), mean, REACH / radius, ball=True))
+    answer = ball.moments(Squares(d), share=split.steps.share(split.moments))
+    squares = np.maximum(answer.values, answer.noise_std) * (radius / REACH) ** 2 / n
+    chosen = np.sort(np.argsort(-squares)[:AXES])
+    reach = _SPREAD * np.sqrt(squares[chosen])
+    low, high = (np.clip(mean[chosen] + side * reach, -REACH, REACH) for side in (-1, 1))
+    domain = _domain(low, high)
+    note = f"{len(chosen)} of {d} columns, as far as the rows reach"
+    if len(chosen) == d:
+        return Axes(curator, note, domain)
+
+    def lift(points: Floats) -> Floats:
+        lifted = np.tile(mean, (len(points), 1))
+        lifted[:, chosen] = points
+        return lifted
+
+    seen = curator.view(Projection(np.eye(d, dtype=np.int64)[chosen], np.zeros(d, dtype=np.int64)))
+    residual = max(_INSIDE * radius**2 - squares[chosen].sum(), 0.0)
+    return Axes(seen, note, domain, lift, residual=residual)
+
+
+def _main_axes(curator: Curator, split: BudgetSplit, rng: Rng) -> Axes:
+    """The main axes of the rows in a random sketch; random directions where noise hides them."""
+    d, many = curator.box.n_features, split.steps.fit.task.k > MANY
+    mean, rows = mean_of(curator, split.steps.share(split.mean), split.steps.fit.rows)
+    n = rows.n
+    size = split.sketch or min(_RANDOM_AXES if many else AXES, d)
+    sketch = np.eye(d) if size == d else np.linalg.qr(rng.normal(size=(d, size)))[0].T
+    # Twice the half diagonal is the longest that a difference to the mean can be.
+    whole = projection_of(sketch, mean, 1 / (2 * math.sqrt(d)))
+    radius = _radius(curator.view(whole), np.zeros(size), split, n) * 2 * math.sqrt(d)
+    if not split.sketch:
+        reach = np.full(size, min((_SPREAD_RANDOM if many else _SPREAD) / math.sqrt(size), 1.0))
+        directions, note = sketch, f"{size} random directions"
+    else:
+        ball = curator.view(projection_of(sketch, mean, REACH / radius, ball=True))
+        axes, reach = _main(ball, split.steps.share(split.moments), n)
+        directions = axes @ sketch
+        note = f"{len(axes)} main axes of a sketch of {size} columns"
+    projection = projection_of(directions, mean, REACH / radius)
+    domain = _domain(-reach * REACH, reach * REACH)
+    seen = curator.view(projection)
+    return Axes(seen, note, domain, partial(from_view, projection), REACH / radius)
+
+
+def _main(ball: Curator, share: Share, n: float) -> tuple[Floats, Floats]:
+    """Eigenvectors (m, size) that stand out from noise, and the half widths (m,), radius 1."""
+    size = ball.box.n_features
+    answer = ball.moments(Products(size), share=share)
+    values, vectors = np.linalg.eigh(answer.values / REACH**2)
+    values, vectors = values[::-1], vectors.T[::-1]
+    edge = math.sqrt(2 * size) * answer.noise_std / REACH**2
+    number = int(np.clip((values > _ABOVE_EDGE * edge).sum(), 2, min(AXES, size)))
+    spread = np.sqrt(np.maximum(values[:number], _LEAST_SPREAD * edge) / n)
+    return vectors[:number], np.minimum(_SPREAD * spread, 1.0)
+
+
+def _radius(curator: Curator, center: Floats, split: BudgetSplit, n: float) -> float:
+    """The radius around a centre (d,) that holds nine rows in ten, or fewer if noise is large."""
+    share = split.radius_share(split.radii)
+    outside = min(0.5, max(0.1, 16 / (split.steps.fit.per_row(split.radii) * n)))
+    return radius_around(curator, center[None], share, outside=outside, n=n)
+
+
+def _domain(low: Floats, high: Floats) -> Domain:
+    """A box of whole numbers around low and high (m,), at least REACH/50 wide."""
+    middle = (low + high) / 2
+    half = np.maximum((high - low) / 2, REACH / 100)
+    low, high = np.clip(middle - half, -REACH, REACH), np.clip(middle + half, -REACH, REACH)
+    return Domain(*(tuple(ends.astype(int).tolist()) for ends in (np.floor(low), np.ceil(high))))
+
+
+_QUANTILE = 0.95
+
+# Small clusters first, as long as noise stays below a twelfth of their rows.
+_FINER = (8, 4, 2)
+_ROWS_PER_NOISE = 12
+
+
+def _deep(curator: Curator, axes: Axes, split: BudgetSplit, choose: KChoice, rng: Rng) -> Centers:
+    """Cluster a PrivTree in these axes, move the centres there, then in all columns."""
+    counted = on_tree(axes.curator, split.tree_share(), axes.domain)
+    k, how = choose(counted.synopsis, rng)
+    many = _finer(split, k, axes.curator.box.n_features)
+    many = min(many, max(k, int(np.count_nonzero(counted.weights)) // 2))
+    found = centers_of(counted, many, _QUANTILE, rng)
+    for part in split.inside:
+        found = merge(refine(axes.curator, found, split.steps.share(part)), k, rng)
+    points = np.clip(axes.lift(found.centers), -REACH, REACH)
+    radii = np.sqrt(np.square(found.radii / axes.scale) + axes.residual)
+    lifted = merge(Clusters(points, np.ones(len(points)), radii), k, rng)
+    moved = _in_full(curator, lifted, split)
+    notes = (
+        f"PrivTree with {len(counted.weights):,} leaves in {axes.note}",
+        *how,
+        f"{len(split.inside)} clipped steps there and {len(split.full)} in all columns",
+    )
+    return Centers(moved.centers, moved.sizes, notes)
+
+
+def _in_full(curator: Curator, moved: Clusters, split: BudgetSplit) -> Clusters:
+    """Clipped steps in all columns, each within a radius found for it."""
+    (k, d), fit = moved.centers.shape, split.steps.fit
+    for i, part in enumerate(split.full):
+        last = i == len(split.full) - 1
+        if i and last and split.span:
+            moved = _in_span(curator, moved, split)
+        if split.asks_radius:
+            noise = k * math.sqrt(d) * split.steps.noise(part, d) / fit.n
+            outside = min(0.5, max(0.03, noise, 16 / (fit.per_row(split.radius) * fit.n)))
+            share = split.radius_share(split.radius, last=last)
+            found = radius_around(curator, moved.centers, share, outside=outside, n=fit.n)
+            radii = np.minimum(moved.radii, 1.2 * found) if d <= 12 else np.full(k, found)
+            moved = replace(moved, radii=radii)
+        share = split.steps.last() if last else split.steps.share(part)
+        moved = refine(curator, moved, share, "pooled" if d > 24 else "each")
+    return moved
+
+
+def _in_span(curator: Curator, moved: Clusters, split: BudgetSplit) -> Clusters:
+    """Clipped steps among the centres: in as many dimensions as they span there is less noise."""
+    points = moved.centers
+    middle = points.mean(axis=0)
+    directions = np.linalg.svd(points - middle, full_matrices=False)[2][: max(1, len(points) - 1)]
+    longest = 2 * REACH * math.sqrt(points.shape[1])
+    projection = projection_of(directions, middle, REACH / longest)
+    seen, start = curator.view(projection), to_view(projection, points)
+    inside = Clusters(start, moved.sizes, moved.radii * REACH / longest)
+    for part in split.span:
+        inside = refine(seen, inside, split.steps.share(part))
+    shift = from_view(projection, inside.centers) - from_view(projection, start)
+    return replace(moved, centers=np.clip(points + shift, -REACH, REACH))
+
+
+def _finer(split: BudgetSplit, k: int, d: int) -> int:
+    """How many clusters to begin with, in d dimensions."""
+    if not split.inside:
+        return k
+    noise = _ROWS_PER_NOISE * math.sqrt(d) * split.steps.noise(split.inside[0], d)
+    return k * next((o for o in _FINER if split.steps.fit.n / (o * k) > noise), 1)
