@@ -183,6 +183,8 @@ SPEND = [
     ("reserve", 9, 1),
     ("reopen", 0, 0),
 ]
+# Somebody gives back what was granted to them.
+GIVE_BACK = [("grant", 4, 0), ("reserve", 0, 2), ("cancel", 0, 0), ("reopen", 0, 0)]
 
 
 @settings(max_examples=30)
@@ -190,6 +192,7 @@ SPEND = [
 @example(mode="add", asked=SPEND)
 @example(mode="gaussian", asked=SPEND)
 @example(mode="zcdp", asked=SPEND)
+@example(mode="add", asked=GIVE_BACK)
 def test_no_order_of_steps_overspends_and_a_restart_changes_nothing(mode, asked):
     with tempfile.TemporaryDirectory(dir=FAST) as folder:
         model = Model(Path(folder) / "ledger.db", mode)

@@ -107,3 +107,8 @@ def test_what_cannot_be_composed_is_refused(given, match):
 def test_a_composition_is_read_back():
     made = Composition("gaussian", THIRD, DELTA, Fraction(1, 7), Fraction(1, 9))
     assert Composition.from_dict(made.to_dict()) == made
+
+
+def test_capacities_of_a_third_are_rounded_down():
+    there = Composition("add", THIRD, THIRD).capacities()
+    assert there == {"epsilon": 333333333333, "delta": 333333333333333333}

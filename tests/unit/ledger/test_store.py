@@ -63,7 +63,9 @@ def test_two_events_of_one_transaction_are_chained(ledger):
 
 
 @pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("statement", ["UPDATE {} SET {} = {}", "DELETE FROM {}"])
+@pytest.mark.parametrize(
+    "statement", ["UPDATE {} SET {} = {}", "DELETE FROM {}"], ids=["update", "delete"]
+)
 def test_what_was_written_stays(ledger, table, statement):
     column = {"event": "seq", "movement": "seq", "release": "digest"}[table]
     with pytest.raises(NotCommitted, match="append-only"):
@@ -71,7 +73,7 @@ def test_what_was_written_stays(ledger, table, statement):
     assert verified(ledger.store) == []
 
 
-@pytest.mark.parametrize("person", ["", "ada"])
+@pytest.mark.parametrize("person", ["", "ada"], ids=["nobody", "ada"])
 def test_the_database_itself_refuses_what_a_balance_does_not_cover(ledger, person):
     def take(amount):
         with ledger.store.transaction() as change:
