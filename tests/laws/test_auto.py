@@ -49,7 +49,7 @@ CASES = {
     "random directions": Case(900, 30, 3, PURE, ("random directions",)),
     "main axes": Case(20_000, 26, 3, PURE, ("main axes of a sketch",)),
     "main axes, Gaussian": Case(4000, 30, 3, GAUSSIAN, ("main axes of a sketch",)),
-    "span": Case(1500, 30, 3, GAUSSIAN, ("main axes of a sketch", "2 in all columns")),
+    "span": Case(1100, 30, 3, GAUSSIAN, ("main axes of a sketch", "2 in all columns")),
     "many in random directions": Case(9000, 26, 30, PURE, ("16 random directions",)),
     "fewer": Case(700, 30, 8, PURE, ("repeated to make 8",)),
     "mean": Case(60, 30, 3, PURE, ("the noisy mean",)),

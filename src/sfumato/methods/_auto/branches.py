@@ -85,7 +85,10 @@ def mean_alone(curator: Curator, budget: FitBudget, why: str) -> Centers:
     if budget.currency == "gdp":
         # Beside Gaussian noise, what is left of pure ε counts the rows once more.
         everything = Grid(1, task.n_features)
-        rows = rows.and_by(curator.counts(everything, share=budget.account.rest("pure")))
+        rests = (budget.account.rest("pure", i) for i in range(len(budget.account.caps.parts)))
+        for share in rests:
+            if share.amount:
+                rows = rows.and_by(curator.counts(everything, share=share))
     mean, rows = mean_of(curator, budget.account.rest(budget.currency), rows)
     points, sizes = np.tile(mean, (task.k, 1)), np.full(task.k, rows.n / task.k)
     return Centers(points, sizes, (f"{_all(task)} the noisy mean: {why}",))
@@ -118,7 +121,7 @@ def _low(curator: Curator, budget: FitBudget, choose: KChoice, rng: Rng) -> Cent
     twice = looks_twice(n, epsilon, task.k)
     share = budget.pure(FIRST * budget.epsilon) if twice else budget.account.rest("pure")
     if clumped and per_cluster > _TREE_PAYS:
-        cells = on_tree(curator, share)
+        cells = on_tree(curator, share.evenly(2))
         chosen = f"PrivTree with {len(cells.weights):,} leaves, because {why}"
     else:
         grid = grid_of(task.k, task.n_features, n, budget.per_row(float(share.amount)))
@@ -259,7 +262,7 @@ def _main(ball: Curator, share: Share, n: float) -> tuple[Floats, Floats]:
 
 def _radius(curator: Curator, center: Floats, split: BudgetSplit, n: float) -> float:
     """The radius around a centre (d,) that holds nine rows in ten, or fewer if noise is large."""
-    share = split.radius_share(split.radii)
+    share = split.reach_share()
     outside = min(0.5, max(0.1, 16 / (split.steps.fit.per_row(split.radii) * n)))
     return radius_around(curator, center[None], share, outside=outside, n=n)
 
@@ -281,7 +284,7 @@ _ROWS_PER_NOISE = 12
 
 def _deep(curator: Curator, axes: Axes, split: BudgetSplit, choose: KChoice, rng: Rng) -> Centers:
     """Cluster a PrivTree in these axes, move the centres there, then in all columns."""
-    counted = on_tree(axes.curator, split.tree_share(), axes.domain)
+    counted = on_tree(axes.curator, split.tree_shares(), axes.domain)
     k, how = choose(counted.synopsis, rng)
     many = _finer(split, k, axes.curator.box.n_features)
     many = min(many, max(k, int(np.count_nonzero(counted.weights)) // 2))
@@ -310,7 +313,7 @@ def _in_full(curator: Curator, moved: Clusters, split: BudgetSplit) -> Clusters:
         if split.asks_radius:
             noise = k * math.sqrt(d) * split.steps.noise(part, d) / fit.n
             outside = min(0.5, max(0.03, noise, 16 / (fit.per_row(split.radius) * fit.n)))
-            share = split.radius_share(split.radius, last=last)
+            share = split.radius_share(last=last)
             found = radius_around(curator, moved.centers, share, outside=outside, n=fit.n)
             radii = np.minimum(moved.radii, 1.2 * found) if d <= 12 else np.full(k, found)
             moved = replace(moved, radii=radii)

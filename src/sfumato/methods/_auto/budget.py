@@ -28,17 +28,24 @@ MIN_ROWS = 20.0
 
 Currency = Literal["pure", "gdp"]
 
+# Beside Gaussian noise pure ε has five parts: for the number of rows, the shape of the tree, the
+# counts of its leaves, the radius of all rows, and those of the steps in all columns.
+ROWS, SHAPE, LEAVES, REACH, RADII = range(5)
+
 
 def caps_of(task: Task) -> Caps:
     """Pure ε for all; or for rows, tree and radii alone, where Gaussian noise is the smaller."""
     d = task.n_features
     if d <= LOW or is_tiny(task):
         return Caps(pure=task.epsilon)
-    pure = SLICE + (1 - SLICE) * (exact(tree_part(d, task.k, pure=False)) + _RADII)
-    rest = task.epsilon * (1 - pure)
+    rows = SLICE if task.n_rows is None else Fraction(0)
+    tree, radii = ((1 - rows) * part for part in (exact(tree_part(d, task.k, pure=False)), _RADII))
+    parts = tuple(task.epsilon * part for part in (rows, tree / 2, tree / 2, radii / 2, radii / 2))
+    pure = sum(parts, Fraction(0))
+    rest = task.epsilon - pure
     weights = (d + 3, float(1 + COUNTS_PER_SUM))
     if gaussian_is_smaller(rest, task.delta, _STEPS[d <= MIDDLE], weights):
-        return Caps(pure=task.epsilon * pure, gaussian=(rest, task.delta))
+        return Caps(pure=pure, gaussian=(rest, task.delta), parts=parts)
     return Caps(pure=task.epsilon)
 
 
@@ -79,15 +86,16 @@ class FitBudget:
     @property
     def epsilon(self) -> float:
         """What is left of ε before the first Gaussian answer."""
-        return float(self.account.rest("pure").amount + self.account.caps.gaussian[0])
+        caps = self.account.caps
+        return float(caps.pure - self.account.spent("pure")[0] + caps.gaussian[0])
 
     def per_row(self, epsilon: float) -> float:
         """The ε that noise is calibrated to: `epsilon` divided by the rows of a group."""
         return epsilon / self.task.max_rows_per_group
 
-    def pure(self, amount: float) -> Share:
-        """A share of pure ε, at most what is left."""
-        return take(self.account.rest("pure"), exact(amount))
+    def pure(self, amount: float, part: int = 0) -> Share:
+        """A share of pure ε, at most what is left of this part of it."""
+        return take(self.account.rest("pure", part), exact(amount))
 
     def steps(self, others: float) -> StepBudget:
         """What is left for means, moments and steps when `others` is set aside of pure ε."""
@@ -140,9 +148,17 @@ def open_budget(curator: Curator, task: Task, account: Account) -> FitBudget:
     first = curator.counts(everything, share=take(account.rest("pure"), SLICE * task.epsilon))
     rows = RowCount(max(MIN_ROWS, float(first.values[0])), first.noise_std)
     if task.n_features > 3 and rows.n < _CLEAR * rows.std:
-        again = take(account.rest("pure"), _AGAIN * task.epsilon)
-        rows = rows.and_by(curator.counts(everything, share=again))
+        for share in _again(task, account):
+            rows = rows.and_by(curator.counts(everything, share=share))
     return FitBudget(account, task, rows)
+
+
+def _again(task: Task, account: Account) -> tuple[Share, ...]:
+    """Shares to estimate the number of rows again: beside Gaussian noise, up to half the tree's."""
+    if len(account.caps.parts) == 1:
+        return (take(account.rest("pure"), _AGAIN * task.epsilon),)
+    rests = (account.rest("pure", part) for part in (SHAPE, LEAVES))
+    return tuple(take(rest, min(_AGAIN * task.epsilon, rest.amount) / 2) for rest in rests)
 
 
 LOW = 3
@@ -204,18 +220,24 @@ class BudgetSplit:
         """The ε of the radius of one full step."""
         return self.radii / len(self.full)
 
-    def tree_share(self) -> Share:
-        """The share of the tree: beside Gaussian steps, all but the radii to come."""
+    def tree_shares(self) -> tuple[Share, ...]:
+        """The shares of the shape of the tree and of the counts of its leaves."""
         fit = self.steps.fit
         if self.steps.pure:
-            return fit.pure(self.tree)
-        rest = fit.account.rest("pure")
-        return take(rest, rest.amount - (exact(self.radii) if self.asks_radius else 0))
+            return fit.pure(self.tree).evenly(2)
+        return tuple(fit.account.rest("pure", part) for part in (SHAPE, LEAVES))
 
-    def radius_share(self, amount: float, *, last: bool = False) -> Share:
-        """The share of a radius: beside Gaussian steps, the last one takes what is left."""
+    def reach_share(self) -> Share:
+        """The share of the radius of all rows."""
         fit = self.steps.fit
-        return fit.account.rest("pure") if last and not self.steps.pure else fit.pure(amount)
+        return fit.pure(self.radii) if self.steps.pure else fit.account.rest("pure", REACH)
+
+    def radius_share(self, *, last: bool) -> Share:
+        """The share of the radius of one full step: beside Gaussian steps, the last takes all."""
+        fit = self.steps.fit
+        if self.steps.pure:
+            return fit.pure(self.radius)
+        return fit.account.rest("pure", RADII) if last else fit.pure(self.radius, RADII)
 
 
 def tree_part(n_features: int, k: int, *, pure: bool) -> float:
@@ -239,10 +261,9 @@ def _pure_parts(budget: FitBudget, least: float) -> tuple[float, float]:
     if budget.currency == "pure":
         tree = tree_part(task.n_features, task.k, pure=True)
         return tree * epsilon, part * epsilon / 2
-    # Caps are fixed before the rows are counted: what radii don't need goes to the tree.
-    left = float(budget.account.rest("pure").amount)
-    radii = min(part * epsilon, 0.4 * left)
-    return left - radii, radii / 2
+    # Caps are fixed before the rows are counted: what one part does not need is not moved.
+    rest = [float(budget.account.rest("pure", part).amount) for part in (SHAPE, LEAVES, REACH)]
+    return rest[0] + rest[1], rest[2]
 
 
 def middle_split(budget: FitBudget) -> BudgetSplit:

@@ -59,13 +59,13 @@ def on_grid(curator: Curator, grid: Grid, share: Share) -> Counted:
     return Counted(Synopsis(curator.box, cells, answer.values, answer.noise_std), weights)
 
 
-def on_tree(curator: Curator, share: Share, domain: Domain | None = None) -> Counted:
+def on_tree(curator: Curator, shares: tuple[Share, ...], domain: Domain | None = None) -> Counted:
     """Release a PrivTree, deep where rows lie close together, and the counts of its leaves.
 
-    Without a domain it covers the whole box.
+    `shares` are for these two. Without a domain the tree covers the whole box.
     """
     d = curator.box.n_features
-    for_shape, for_counts = share.evenly(2)
+    for_shape, for_counts = shares
     whole = Domain((-REACH,) * d, (REACH,) * d)
     tree = curator.grow(domain or whole, share=for_shape, counts=for_counts)
     answer, halves = tree.counts, tree.halves() / REACH
