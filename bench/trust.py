@@ -1,8 +1,8 @@
 """Evidence that the ledger holds: crowds of processes, kills and power cuts, in large numbers.
 
 - A crowd: 50 processes make 100 charges each against a budget for 1,000; 1,000 are granted.
-- Kills: processes are killed 1,000 times at random, and 50 times at every named point. Then no
-  release is without its charge, and no request has two values.
+- Kills: processes are killed 1,000 times at random, 500 times in the middle of real fits, and 50
+  times at every named point. Then no release is without its charge, and no request has two values.
 - Power cuts: the disk loses or tears what was not synced, 1,000 times. No acknowledged charge is
   lost. With syncing turned off some are: a simulation that cannot fail is no evidence.
 
@@ -33,7 +33,12 @@ COLUMNS = ["what", "store", "part", "count", "wrong", "seconds"]
 STORES = {"sqlite": "", "postgres": "postgresql://"}
 PARTS = 10
 CROWDS, GRANTED = 20, 1000
-KILLS, TIMES, CUTS = 1000, 50, 1000
+KILLS, REAL, TIMES, CUTS = 1000, 500, 50, 1000
+ASKED = {
+    "kills at random": KILLS // PARTS,
+    "kills of real fits": REAL // PARTS,
+    "kills at a point": TIMES,
+}
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,8 @@ def jobs() -> Iterator[Job]:
         for store in STORES:
             options = ("kills", "--kills", str(KILLS // PARTS), "--seed", str(part))
             yield Job("kills at random", store, str(part), options)
+            real = ("kills", "--kills", str(REAL // PARTS), "--seed", str(part), "--kmeans")
+            yield Job("kills of real fits", store, str(part), real)
         # The seventh log is long enough for SQLite to empty its own log meanwhile.
         fits = "160" if part == 7 else str(14 + part)
         options = ("--fits", fits, "--cuts", str(CUTS // PARTS), "--seed", str(part))
@@ -79,7 +86,7 @@ def judged(job: Job, said: dict) -> tuple[int, int]:
         return said["granted"], len(wrong) + (counts != {GRANTED}) + (said["left"] != 0)
     if job.what.startswith("kills"):
         (result,) = said["at"].values()
-        asked = TIMES if job.what == "kills at a point" else KILLS // PARTS
+        asked = ASKED[job.what]
         return result["killed"], len(wrong) + len(result["wrong"]) + (result["killed"] != asked)
     if job.what == "power cuts without syncing":
         return said["cuts"], int(len(wrong) < said["cuts"] // 4)

@@ -12,6 +12,7 @@ import sys
 import time
 from functools import partial
 
+from sfumato import PrivateKMeans
 from sfumato._ledger import sqlite
 from sfumato._ledger.durable import DurableLedger
 from sfumato._ledger.ledger import Ledger
@@ -71,6 +72,11 @@ def _between_inserts(kind, url):
     _wrapped(Transaction, "_insert", after=at)
 
 
+def _after_reading():
+    _wrapped(fits, "read", after=die)
+    _wrapped(fits.ToldRows, "fold", after=die)
+
+
 def _half_a_mark(url):
     """Die when half of a high-water mark is in its temporary file."""
 
@@ -87,7 +93,7 @@ POINTS = {
     **{f"{k}: between inserts": partial(_between_inserts, k) for k in ("reserve", "release")},
     **{f"{k}: before COMMIT": partial(_around_commit, k, "before") for k in KINDS},
     **{f"{k}: after COMMIT": partial(_around_commit, k, "after") for k in KINDS},
-    "after reading": lambda url: _wrapped(fits, "read", after=die),
+    "after reading": lambda url: _after_reading(),
     "after the release, before it is given out": (
         lambda url: _wrapped(DurableLedger, "release", after=die)
     ),
@@ -105,6 +111,10 @@ def points_of(url):
     return POINTS if url.startswith("postgres") else {**POINTS, **MARK_POINTS}
 
 
+# Which fits are made: small ones, or real ones.
+ANSWER = [fits.answer]
+
+
 def child(url, out, requests, point=None):
     """One process: answers requests and says so, until it is killed."""
 
@@ -117,7 +127,7 @@ def child(url, out, requests, point=None):
         ledger = Ledger.open(url)
         for request in requests:
             try:
-                told("answered", request, fits.answer(ledger, request, told))
+                told("answered", request, ANSWER[0](ledger, request, told))
             except LedgerError as error:
                 told("refused", request, str(error).partition(":")[0])
     except BaseException as error:
@@ -190,8 +200,13 @@ def main(argv):
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--points", nargs="*", default=())
     parser.add_argument("--times", type=int, default=50)
+    parser.add_argument("--kmeans", action="store_true", help="with real fits")
     options = parser.parse_args(argv)
     url, results = options.url, {}
+    if options.kmeans:
+        ANSWER[0] = fits.answer_by_kmeans
+        # What takes long at the first time is done before processes are forked off.
+        PrivateKMeans(2, bounds=(0, 1), method="dplloyd").fit([[0, 0], [1, 1]])
     fits.made(url, 100_000).store.close()
     if options.kills:
         results["at random"] = at_random(url, options.kills, options.seed)

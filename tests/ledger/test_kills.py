@@ -15,6 +15,22 @@ def test_random_kills(url):
     assert at["answered"] > 5
 
 
+def test_random_kills_of_real_fits(url):
+    said = json.loads(run("kills", url, "--kills", 15, "--seed", 8, "--kmeans"))
+    assert said["wrong"] == said["at"]["at random"]["wrong"] == []
+    assert said["at"]["at random"]["killed"] == 15
+
+
+def test_kills_of_real_fits_at_named_points(url):
+    points = ["after reading", "release: before COMMIT", "release: after COMMIT"]
+    said = json.loads(run("kills", url, "--times", 2, "--kmeans", "--points", *points))
+    assert said["wrong"] == []
+    for point in points:
+        assert said["at"][point]["wrong"] == []
+        assert said["at"][point]["killed"] == 2
+        assert said["at"][point]["answered"] == (2 if point == points[-1] else 0)
+
+
 def test_kills_at_every_named_point(url):
     points = points_of(url)
     said = json.loads(run("kills", url, "--times", 2, "--points", *points))
