@@ -1,6 +1,5 @@
 """Where ledgers of the tests are: files of SQLite, and databases of one PostgreSQL server."""
 
-import atexit
 import os
 import shutil
 import sqlite3
@@ -26,12 +25,18 @@ STORES = [
 
 @cache
 def server():
-    """The server of this process; it is stopped at its end."""
-    folder = tempfile.mkdtemp(prefix="sfumato-ledger-")
-    started = servers.start(folder)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    atexit.register(servers.stop, started)
-    return started
+    """The server of this process."""
+    return servers.start(tempfile.mkdtemp(prefix="sfumato-ledger-"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def server_stops():
+    """Stop the server when the tests end: workers of xdist leave without a word."""
+    yield
+    if server.cache_info().currsize:
+        servers.stop(server())
+        shutil.rmtree(server().pgdata, ignore_errors=True)
+        server.cache_clear()
 
 
 @pytest.fixture(params=STORES)

@@ -136,7 +136,7 @@ def test_what_a_child_charges_stays_when_its_parent_leaves(url):
 
 def test_an_account_belongs_to_the_process_that_reserved_it(url):
     for line in said(url, ACCOUNT):
-        assert "granted to another process" in line
+        assert "another process reserved 'shared'" in line
     assert Ledger.open(url).spent[0] == COST
     assert wrongs(url, [("charged", "shared", "")]) == []
 

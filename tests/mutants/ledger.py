@@ -14,7 +14,8 @@ CUT = "tests/ledger/test_powercut.py::test_no_acknowledged_charge_is_lost"
 # Looks at the account and at the store, so both are put out of action.
 CANCEL = (
     "account in self.accounts and not account.entries:\n"
-    "                seq, cost = self._open(account), self.facts.composition.cost(account.caps)\n"
+    "                seq = _own(*self._reserved[account])\n"
+    "                cost = self.facts.composition.cost(account.caps)\n"
     "                back = [(self._person, unit, n) for unit, n in cost.items()]\n"
     "                with self._store.transaction() as change:\n"
     "                    if not self._store.events(parent=seq):"
@@ -116,8 +117,8 @@ MUTANTS = {
     ),
     "a request is reserved twice": Mutant(
         DURABLE,
-        "if self._reservation(request) is not None:",
-        "if self._reservation(request) is not None and not settings:",
+        "if _reservation(self._store, self.facts.dataset, request) is not None:",
+        "if not settings and _reservation(self._store, self.facts.dataset, request) is not None:",
         f"{UNIT}/test_durable.py::test_a_request_is_answered_once_and_its_release_comes_back"
         "[sqlite]",
     ),
@@ -165,8 +166,8 @@ MUTANTS = {
     ),
     "two processes charge one account": Mutant(
         DURABLE,
-        "        if process != os.getpid():\n",
-        "        if process < 0:\n",
+        "    if process != os.getpid():\n",
+        "    if process < 0:\n",
         f"{FORKS}::test_an_account_belongs_to_the_process_that_reserved_it[sqlite]",
     ),
     "a charge is written after the rows are read": Mutant(

@@ -88,16 +88,7 @@ class DurableLedger(Ledger):
     what was charged is never given back once a query was charged.
     """
 
-    __slots__ = (
-        "_parallel",
-        "_part",
-        "_person",
-        "_process",
-        "_purpose",
-        "_reserved",
-        "_store",
-        "facts",
-    )
+    __slots__ = ("_parallel", "_part", "_person", "_purpose", "_reserved", "_store", "facts")
 
     durable = True
 
@@ -113,7 +104,6 @@ class DurableLedger(Ledger):
         self._store, self.facts = store, facts
         self._person, self._purpose = person or NOBODY, purpose
         self._reserved: dict[Account, tuple[int, str, int]] = {}
-        self._process = os.getpid()
         self._parallel: Parallel[int] | None = beside[0] if beside else None
         self._part = beside[1] if beside else ""
         if self._parallel is not None:
@@ -151,7 +141,7 @@ class DurableLedger(Ledger):
 
     def recorded(self, request: str, settings: str) -> str | None:
         """The release of a request that was answered before; None if it is new."""
-        found = self._reservation(request)
+        found = _reservation(self._store, self.facts.dataset, request)
         if found is None:
             return None
         if found.body["settings"] != settings:
@@ -185,9 +175,9 @@ class DurableLedger(Ledger):
             "part": self._part,
         }
         with self._lock:
-            cost = self._beyond_other_parts(full)
+            cost = full if self._parallel is None else _rise(self._parallel, self._part, full)
             with self._store.transaction() as change:
-                if self._reservation(request) is not None:
+                if _reservation(self._store, self.facts.dataset, request) is not None:
                     raise LedgerError(f"the request {request!r} is being answered, or was before")
                 check_left(self._store, self.facts, self._person, purpose, cost, caps)
                 moved = [(self._person, unit, -n) for unit, n in cost.items()]
@@ -198,22 +188,13 @@ class DurableLedger(Ledger):
             self._reserved[account] = seq, request, os.getpid()
             return account
 
-    def _beyond_other_parts(self, cost: Amounts) -> Amounts:
-        """What of a cost is not yet reserved by parts side by side."""
-        if self._parallel is None:
-            return cost
-        if self._process != os.getpid():
-            # Each of two processes would use what is reserved once.
-            raise LedgerError("these parts were opened by another process: open them here")
-        return self._parallel.rise(self._part, cost)
-
     def charge(self, account: Account, entries: Sequence[Entry]) -> range:
         """Write charges to one account, on disk, all or none."""
         with self._lock:
             positions = super().charge(account, entries)
             queries = [_entry_to_dict(entry) for entry in entries]
             with self._store.transaction() as change:
-                self._append(change, "charge", {"queries": queries}, self._open(account))
+                self._append(change, "charge", {"queries": queries}, _own(*self._reserved[account]))
             return positions
 
     def record(self, account: Account, positions: range) -> None:
@@ -222,13 +203,14 @@ class DurableLedger(Ledger):
             super().record(account, positions)
             body = {"first": positions.start, "last": positions.stop - 1}
             with self._store.transaction() as change:
-                self._append(change, "answer", body, self._open(account))
+                self._append(change, "answer", body, _own(*self._reserved[account]))
 
     def cancel(self, account: Account) -> None:
         """Give back a reservation that was never charged: no row was read for it."""
         with self._lock:
             if account in self.accounts and not account.entries:
-                seq, cost = self._open(account), self.facts.composition.cost(account.caps)
+                seq = _own(*self._reserved[account])
+                cost = self.facts.composition.cost(account.caps)
                 back = [(self._person, unit, n) for unit, n in cost.items()]
                 with self._store.transaction() as change:
                     if not self._store.events(parent=seq):
@@ -243,16 +225,8 @@ class DurableLedger(Ledger):
         """Keep what a fit releases; returns the request that brings it back."""
         with self._lock, self._store.transaction() as change:
             body = {**summary, "digest": change.keep(text)}
-            self._append(change, "release", body, self._open(account))
+            self._append(change, "release", body, _own(*self._reserved[account]))
         return self._reserved[account][1]
-
-    def _open(self, account: Account) -> int:
-        """The reservation of an account, which belongs to the process that made it."""
-        seq, _, process = self._reserved[account]
-        if process != os.getpid():
-            # Each of two processes would know of its own charges alone.
-            raise LedgerError("this account was granted to another process: reserve one here")
-        return seq
 
     def stays_spent(self, account: Account) -> str:
         """Say what an account cost that ended without a release, and where that is recorded."""
@@ -271,11 +245,28 @@ class DurableLedger(Ledger):
             kind, body, dataset=self.facts.dataset, parent=parent, movements=movements
         )
 
-    def _reservation(self, request: str) -> Event | None:
-        """The reservation of a request, unless it was cancelled."""
-        made = self._store.events(dataset=self.facts.dataset, kind="reserve", request=request)
-        open_ = [e for e in made if not self._store.events(parent=e.seq, kind="cancel")]
-        return open_[0] if open_ else None
+
+def _reservation(store: Store, dataset: str, request: str) -> Event | None:
+    """The reservation of a request, unless it was cancelled."""
+    made = store.events(dataset=dataset, kind="reserve", request=request)
+    open_ = [e for e in made if not store.events(parent=e.seq, kind="cancel")]
+    return open_[0] if open_ else None
+
+
+def _own(seq: int, request: str, process: int) -> int:
+    """The number of a reservation, which belongs to the process that made it."""
+    if process != os.getpid():
+        # Each of two processes would know of its own charges alone.
+        raise LedgerError(f"another process reserved {request!r}: reserve one here")
+    return seq
+
+
+def _rise(parallel: Parallel[int], part: str, cost: Amounts) -> Amounts:
+    """What of a cost is not yet reserved by parts side by side."""
+    if parallel.process != os.getpid():
+        # Each of two processes would use what is reserved once.
+        raise LedgerError("these parts were opened by another process: open them here")
+    return parallel.rise(part, cost)
 
 
 def check_left(
