@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint test-long engines dist test-lowest clean
+.PHONY: demo test test-all lint test-long engines trust dist test-lowest clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -41,6 +41,10 @@ test-long: $(VENV)/.test
 engines: $(VENV)/.test
 	$(BIN)/python -m pytest -m engines
 	$(BIN)/python -m bench engines memory --fresh
+
+# Crowds, kills and power cuts against the ledger: at most an hour on two cores. What was stopped goes on.
+trust: $(VENV)/.test
+	$(BIN)/python -m bench trust
 
 # Builds what would be published, and runs the demo from the wheel in an empty environment.
 DIST := build/dist-env

@@ -6,6 +6,7 @@ parts together reserved of each unit (docs/proofs/ledger.md).
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
@@ -23,6 +24,7 @@ class Parallel(Generic[_Amount]):
         self._nothing: _Amount = nothing
         # Parts that reserve at once must not look at the same amounts.
         self.lock = threading.RLock()
+        self.process = os.getpid()
         self._taken: dict[Hashable, dict[str, _Amount]] = {}
         self._reserved: dict[str, _Amount] = {}
 

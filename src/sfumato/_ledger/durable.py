@@ -103,7 +103,7 @@ class DurableLedger(Ledger):
         super().__init__(facts.composition.epsilon, facts.composition.delta)
         self.store, self.facts = store, facts
         self._person, self._purpose = person or NOBODY, purpose
-        self._reserved: dict[Account, tuple[int, str]] = {}
+        self._reserved: dict[Account, tuple[int, str, int]] = {}
         self._parallel: Parallel[int] | None = beside[0] if beside else None
         self._part = beside[1] if beside else ""
         if self._parallel is not None:
@@ -136,7 +136,7 @@ class DurableLedger(Ledger):
 
     def recorded(self, request: str, settings: str) -> str | None:
         """The release of a request that was answered before; None if it is new."""
-        found = self._reservation(request)
+        found = _reservation(self.store, self.facts.dataset, request)
         if found is None:
             return None
         if found.body["settings"] != settings:
@@ -170,9 +170,9 @@ class DurableLedger(Ledger):
             "part": self._part,
         }
         with self._lock:
-            cost = full if self._parallel is None else self._parallel.rise(self._part, full)
+            cost = full if self._parallel is None else _rise(self._parallel, self._part, full)
             with self.store.transaction() as change:
-                if self._reservation(request) is not None:
+                if _reservation(self.store, self.facts.dataset, request) is not None:
                     raise LedgerError(f"the request {request!r} is being answered, or was before")
                 check_left(self.store, self.facts, self._person, purpose, cost, caps)
                 moved = [(self._person, unit, -n) for unit, n in cost.items()]
@@ -180,7 +180,7 @@ class DurableLedger(Ledger):
             if self._parallel is not None:
                 self._parallel.take(self._part, full)
             account = self._granted(purpose, caps)
-            self._reserved[account] = seq, request
+            self._reserved[account] = seq, request, os.getpid()
             return account
 
     def charge(self, account: Account, entries: Sequence[Entry]) -> range:
@@ -204,15 +204,16 @@ class DurableLedger(Ledger):
         """Give back a reservation that was never charged: no row was read for it."""
         with self._lock:
             if account in self.accounts and not account.entries:
-                seq, cost = self._reserved[account][0], self.facts.composition.cost(account.caps)
+                seq = _own(*self._reserved[account])
+                cost = self.facts.composition.cost(account.caps)
                 back = [(self._person, unit, n) for unit, n in cost.items()]
+                with self.store.transaction() as change:
+                    if not self.store.events(parent=seq):
+                        kept = back if self._parallel is None else []
+                        self._note(change, account, "cancel", {}, kept)
                 if self._parallel is not None:
                     # It stays reserved, for any part.
                     self._parallel.give_back(self._part, cost)
-                    back = []
-                with self.store.transaction() as change:
-                    if not self.store.events(parent=seq):
-                        self._note(change, account, "cancel", {}, back)
             super().cancel(account)
 
     def release(self, account: Account, text: str, summary: dict[str, Any]) -> str:
@@ -235,14 +236,31 @@ class DurableLedger(Ledger):
         moved: Sequence[Movement] = (),
     ) -> None:
         """Append an event that belongs to the reservation of an account."""
-        seq = self._reserved[account][0]
+        seq = _own(*self._reserved[account])
         change.append(kind, body, dataset=self.facts.dataset, parent=seq, movements=moved)
 
-    def _reservation(self, request: str) -> Event | None:
-        """The reservation of a request, unless it was cancelled."""
-        made = self.store.events(dataset=self.facts.dataset, kind="reserve", request=request)
-        open_ = [e for e in made if not self.store.events(parent=e.seq, kind="cancel")]
-        return open_[0] if open_ else None
+
+def _reservation(store: Store, dataset: str, request: str) -> Event | None:
+    """The reservation of a request, unless it was cancelled."""
+    made = store.events(dataset=dataset, kind="reserve", request=request)
+    open_ = [e for e in made if not store.events(parent=e.seq, kind="cancel")]
+    return open_[0] if open_ else None
+
+
+def _own(seq: int, request: str, process: int) -> int:
+    """The number of a reservation, which belongs to the process that made it."""
+    if process != os.getpid():
+        # Each of two processes would know of its own charges alone.
+        raise LedgerError(f"another process reserved {request!r}: reserve one here")
+    return seq
+
+
+def _rise(parallel: Parallel[int], part: str, cost: Amounts) -> Amounts:
+    """What of a cost is not yet reserved by parts side by side."""
+    if parallel.process != os.getpid():
+        # Each of two processes would use what is reserved once.
+        raise LedgerError("these parts were opened by another process: open them here")
+    return parallel.rise(part, cost)
 
 
 def check_left(

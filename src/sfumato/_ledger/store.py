@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 import uuid
 from abc import ABC, abstractmethod
@@ -19,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+from weakref import WeakSet
 
 FORMAT = 1
 
@@ -53,10 +55,33 @@ class Event:
     def of(cls, row: tuple[Any, ...]) -> Event:
         """Read one row of the table."""
         seq, kind, dataset, parent, request, text, hash_ = row
-        return cls(seq, kind, dataset, parent, request, json.loads(text), hash_)
+        try:
+            body = json.loads(text)
+        except ValueError:
+            raise LedgerError(f"event {seq} is damaged: sfumato ledger verify tells more") from None
+        return cls(seq, kind, dataset, parent, request, body, hash_)
 
 
 _COLUMNS = "seq, kind, dataset, parent, request, body, hash"
+
+# Balances are what movements add up to, and the database itself keeps them from falling below 0.
+COVERED = 'CONSTRAINT "the budget does not cover this" CHECK (amount >= 0)'
+ADDED = (
+    "INSERT INTO {schema}balance VALUES (NEW.dataset, NEW.person, NEW.unit, 0) "
+    "ON CONFLICT DO NOTHING; "
+    "UPDATE {schema}balance SET amount = amount + NEW.amount WHERE dataset = NEW.dataset "
+    "AND person = NEW.person AND unit = NEW.unit;"
+)
+
+# What an event must not follow, in SQL: nothing comes after a cancelled reservation, a charge is
+# never cancelled, and a request has one release. A process may know less of a reservation than the
+# store does, if another one was forked off after it was made.
+CLOSED = (
+    "EXISTS (SELECT 1 FROM {event} e WHERE e.parent = NEW.parent AND (e.kind = 'cancel' "
+    "OR (e.kind = 'charge' AND NEW.kind = 'cancel') "
+    "OR (e.kind = 'release' AND NEW.kind = 'release')))"
+)
+CLOSED_MESSAGE = "this reservation was cancelled, charged or answered before"
 
 
 def canonical(body: Body) -> str:
@@ -79,15 +104,16 @@ class Store(ABC):
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
+        _STORES.add(self)
 
     @abstractmethod
     def execute(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run one statement with a ? for each value; returns its rows."""
 
     @abstractmethod
-    def begin(self) -> None:
-        """Begin a transaction that no other may overlap."""
+    def begin(self, *, alone: bool = True) -> None:
+        """Begin a transaction that no other may overlap, or one that reads a single state."""
 
     @abstractmethod
     def end(self, word: str) -> None:
@@ -101,12 +127,23 @@ class Store(ABC):
     def note(self, seq: int, hash_: str) -> None:
         """Note an event that is on disk for certain, if the store keeps such a mark."""
 
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connection to the database."""
+
+    def __del__(self) -> None:
+        self.close()
+
+    @abstractmethod
+    def leave(self) -> None:
+        """Let go of what a process that is forked off must not share."""
+
     @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self, *, alone: bool = True) -> Iterator[Transaction]:
         """Change the ledger: all that is appended in the block, or nothing."""
-        with self._lock:
-            self.begin()
+        with self.lock:
             try:
+                self.begin(alone=alone)
                 yield Transaction(self)
                 self.end("COMMIT")
             except BaseException:
@@ -125,7 +162,7 @@ class Store(ABC):
         wanted = {"dataset": dataset, "kind": kind, "parent": parent, "request": request}
         given = {column: value for column, value in wanted.items() if value is not None}
         where = " AND ".join(f"{column} = ?" for column in given) or "1 = 1"
-        with self._lock:
+        with self.lock:
             rows = self.execute(
                 f"SELECT {_COLUMNS} FROM event WHERE {where} ORDER BY seq",
                 tuple(given.values()),
@@ -134,11 +171,9 @@ class Store(ABC):
 
     def balances(self, dataset: str) -> dict[str, dict[str, int]]:
         """What is left of every unit, by person."""
-        with self._lock:
+        with self.lock:
             rows = self.execute(
-                "SELECT person, unit, SUM(amount) FROM movement WHERE dataset = ? "
-                "GROUP BY person, unit",
-                (dataset,),
+                "SELECT person, unit, amount FROM balance WHERE dataset = ?", (dataset,)
             )
         found: dict[str, dict[str, int]] = {}
         for person, unit, amount in rows:
@@ -147,7 +182,7 @@ class Store(ABC):
 
     def text(self, digest: str) -> str:
         """A released text."""
-        with self._lock:
+        with self.lock:
             rows = self.execute("SELECT text FROM release WHERE digest = ?", (digest,))
         if not rows:
             raise LedgerError(f"{self.url} holds no release with the digest {digest}")
@@ -162,6 +197,38 @@ class Store(ABC):
             for statement in schema:
                 self.execute(statement)
             change.append("store", {"id": uuid.uuid4().hex, "format": FORMAT})
+
+    def check_format(self) -> None:
+        """Refuse a store that a later version wrote."""
+        rows = self.execute("SELECT body FROM event WHERE seq = 1")
+        if rows and json.loads(rows[0][0])["format"] > FORMAT:
+            raise LedgerError(f"{self.url} was written by a later version of sfumato")
+
+
+_STORES: WeakSet[Store] = WeakSet()
+_FORKING = threading.RLock()
+_held: list[Store] = []
+
+
+def _before_fork() -> None:
+    """Wait until no store is in use by another thread, and let go of connections."""
+    _FORKING.acquire()
+    for store in list(_STORES):
+        store.lock.acquire()
+        _held.append(store)
+        store.leave()
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop().lock.release()
+    _FORKING.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+    )
 
 
 class Transaction:
@@ -182,8 +249,8 @@ class Transaction:
     ) -> int:
         """Add one event; returns its number."""
         seq, previous = self._last()
-        if seq and movements:
-            # The event before this one is on disk for certain.
+        if seq and movements and self.head is None:
+            # The event before this transaction is on disk for certain.
             self.store.note(seq, previous)
         seq += 1
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -233,7 +300,12 @@ class Flaw:
 
 
 def verified(store: Store) -> list[Flaw]:
-    """Everything that is wrong with a store; empty if nothing is."""
+    """Everything that is wrong with a store at one moment; empty if nothing is."""
+    with store.transaction(alone=False):
+        return [*_check_events(store), *_check_balances(store)]
+
+
+def _check_events(store: Store) -> list[Flaw]:
     flaws, previous = list[Flaw](), ""
     moved: dict[tuple[int, str], list[Movement]] = {}
     for seq, dataset, person, unit, amount in store.execute(
@@ -242,13 +314,14 @@ def verified(store: Store) -> list[Flaw]:
         moved.setdefault((seq, dataset), []).append((person, unit, int(amount)))
     rows = store.execute(f"SELECT {_COLUMNS} FROM event ORDER BY seq")
     for number, (*columns, text, hash_) in enumerate(rows, 1):
-        seq, dataset, body = columns[0], columns[2], json.loads(text)
+        seq, dataset = columns[0], columns[2]
         if seq != number:
             flaws.append(Flaw(seq, f"event {number} is missing"))
             break
         if chained(previous, text) != hash_:
             flaws.append(Flaw(seq, "its hash does not follow from the events before it"))
             break
+        body = json.loads(text)
         stated = [body[name] for name in ("seq", "kind", "dataset", "parent")]
         if [*stated, body.get("request")] != columns:
             flaws.append(Flaw(seq, "it was filed under another number, kind or dataset"))
@@ -257,8 +330,9 @@ def verified(store: Store) -> list[Flaw]:
             flaws.append(Flaw(seq, "its movements of budget are not those that it states"))
         flaws += _check_release(store, seq, body)
         previous = hash_
-    flaws += [Flaw(seq, "budget was moved by no event") for seq, _ in moved]
-    return [*flaws, *_check_balances(store)]
+    else:
+        flaws += [Flaw(seq, "budget was moved by no event") for seq, _ in moved]
+    return flaws
 
 
 def _check_release(store: Store, seq: int, body: Body) -> Iterator[Flaw]:
@@ -269,9 +343,16 @@ def _check_release(store: Store, seq: int, body: Body) -> Iterator[Flaw]:
 
 
 def _check_balances(store: Store) -> Iterator[Flaw]:
-    for seq, dataset, person, unit in store.execute(
-        "SELECT MAX(seq), dataset, person, unit FROM movement GROUP BY dataset, person, unit "
-        "HAVING SUM(amount) < 0"
+    kept = {tuple(key): n for *key, n in store.execute("SELECT * FROM balance")}
+    for seq, *key, n in store.execute(
+        "SELECT MAX(seq), dataset, person, unit, SUM(amount) FROM movement "
+        "GROUP BY dataset, person, unit"
     ):
-        whose = f" of {person}" if person else ""
-        yield Flaw(seq, f"more was taken of the {unit}{whose} of {dataset} than there was")
+        dataset, person, unit = key
+        of = f"the {unit}{f' of {person}' if person else ''} of {dataset}"
+        if n < 0:
+            yield Flaw(seq, f"more was taken of {of} than there was")
+        if kept.pop(tuple(key), 0) != n:
+            yield Flaw(seq, f"the balance of {of} is not what the movements add up to")
+    for dataset, person, unit in kept:
+        yield Flaw(0, f"there is a balance of {unit} for {person!r} of {dataset} without movements")
