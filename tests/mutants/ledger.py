@@ -17,8 +17,8 @@ CANCEL = (
     "                seq = _own(*self._reserved[account])\n"
     "                cost = self.facts.composition.cost(account.caps)\n"
     "                back = [(self._person, unit, n) for unit, n in cost.items()]\n"
-    "                with self._store.transaction() as change:\n"
-    "                    if not self._store.events(parent=seq):"
+    "                with self.store.transaction() as change:\n"
+    "                    if not self.store.events(parent=seq):"
 )
 
 MUTANTS = {
@@ -111,14 +111,14 @@ MUTANTS = {
         CANCEL,
         CANCEL.replace("and not account.entries:", "")
         .replace("accounts ", "accounts:")
-        .replace("not self._store.events(parent=seq)", "seq"),
+        .replace("not self.store.events(parent=seq)", "seq"),
         f"{UNIT}/test_durable.py::test_a_charge_stays_spent_and_its_reservation_is_not_given_back"
         "[sqlite]",
     ),
     "a request is reserved twice": Mutant(
         DURABLE,
-        "if _reservation(self._store, self.facts.dataset, request) is not None:",
-        "if not settings and _reservation(self._store, self.facts.dataset, request) is not None:",
+        "if _reservation(self.store, self.facts.dataset, request) is not None:",
+        "if not settings and _reservation(self.store, self.facts.dataset, request) is not None:",
         f"{UNIT}/test_durable.py::test_a_request_is_answered_once_and_its_release_comes_back"
         "[sqlite]",
     ),

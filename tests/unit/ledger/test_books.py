@@ -36,7 +36,7 @@ def test_an_overview_adds_up(ledger):
     assert shown["left"] == {"epsilon": pytest.approx(6 * float(COST))}
     assert shown["grants"]["ada"]["granted"] == {"epsilon": pytest.approx(2 * float(COST))}
     assert shown["grants"]["ada"]["left"] == {"epsilon": pytest.approx(float(COST))}
-    assert [line["request"] for line in shown["without_release"]] == ["charged"]
+    assert [line["request"] for line in shown["without_release"]] == ["charged", "reserved"]
     assert datasets_in(ledger.store) == ["people"]
 
 
@@ -46,7 +46,7 @@ def test_history_says_what_became_of_each_fit(ledger):
         "answered": "released",
         "charged": "charged, no release",
         "cancelled": "cancelled, not charged",
-        "reserved": "reserved",
+        "reserved": "reserved, no release",
     }
     assert (lines["reserved"]["person"], lines["reserved"]["purpose"]) == ("ada", "thesis")
     assert lines["answered"]["queries"] == 2

@@ -356,7 +356,7 @@ def _mean_noise(steps: StepBudget, part: float, d: int, n: float) -> float:
 _MIN_EPSILON = Fraction(1, 10**4)
 
 # Error of a centre, relative to its radius, above which it is noise.
-_DROWNED = 0.6
+_DROWNED = {True: 0.6, False: 0.45}
 _LOST = 0.5
 _DROWNED_HIGH = {True: 0.2, False: 0.27}
 
@@ -384,7 +384,7 @@ def affordable(budget: FitBudget) -> int:
         # In few columns even centres that noise has spread out say more than one mean.
         k = task.k if one <= _LOST else 1
     elif task.n_features <= MIDDLE:
-        k = task.k if task.k * one <= _DROWNED else 1
+        k = task.k if task.k * one <= _DROWNED[steps.pure] else 1
     else:
         k = min(task.k, int(_DROWNED_HIGH[steps.pure] / one))
     return k if k > 1 or k == task.k else 0
