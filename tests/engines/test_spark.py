@@ -274,7 +274,7 @@ REFUSED = {
     "no column": ("who string", "who", ValueError, "no column to cluster"),
     "no such group": ("a double", "who", ValueError, "columns, which are"),
     "labels beside it": ("a double", [1], ValueError, "must name one of its columns"),
-    "arrays as labels": ("a double, who array<int>", "who", TypeError, "labels of groups"),
+    "arrays as labels": ("a double, who array<int>", "who", TypeError, "labels of rows"),
 }
 
 
