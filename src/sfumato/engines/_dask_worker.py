@@ -191,7 +191,7 @@ def _with_owner(array: Any, groups: Any, width: int) -> DaskTable:  # noqa: ANN4
         raise ValueError("labels need an array of known length; use .compute_chunk_sizes()")
     if isinstance(groups, str | bytes) or getattr(groups, "shape", None) != (sum(lengths),):
         raise ValueError("labels of a Dask array must be an array with one label per row")
-    labels = dask.array.asarray(groups).rechunk((lengths,))
+    labels = dask.array.asarray(groups, chunks=(lengths,)).rechunk((lengths,))
     columns = list(map(str, range(width)))
     frame = dask.dataframe.from_dask_array(array, columns=columns)
     owners = dask.dataframe.from_dask_array(labels, columns=OWNER)
