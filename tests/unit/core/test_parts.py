@@ -116,6 +116,16 @@ def test_a_file_is_divided_by_a_name_or_a_position(column, tmp_path, monkeypatch
     assert counts(part) == in_part(LABELS, "north").sum()
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_blocks_of_a_file_have_their_own_labels(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("sfumato.engines.formats._csv._CHARACTERS", 100)
+    monkeypatch.setattr("sfumato.engines.formats._parquet.rows_at_once", lambda _: 7)
+    labels = ["east"] * 90 + ["north"] * 90
+    table, column = table_of(kind, ROWS, labels, tmp_path, monkeypatch)
+    parts = rich(table).by(column, values=["east", "north", "south"])
+    assert [float(counts(part)[0]) for part in parts.values()] == [90, 90, 0]
+
+
 def test_a_list_of_columns_may_or_may_not_name_the_one_that_divides(tmp_path, monkeypatch):
     table, _ = table_of("csv", ROWS, LABELS, tmp_path, monkeypatch)
     for columns in (("b", "a"), ("b", "region", "a")):
