@@ -182,7 +182,7 @@ class PrivateKMeans(ReleasedModel):
             method=accounts[-1].purpose,
             neighbours=curator.neighbours,
             chapters=(curator.source, "Estimator"),
-            notes=(*notes, *_nan_notes(curator.box.nan)),
+            notes=(*curator.notes, *notes, *_nan_notes(curator.box.nan)),
         )
         self.__dict__.pop("synopsis_", None)
         self.__dict__.pop("request_", None)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from decimal import Decimal
 from zlib import crc32
 
@@ -29,6 +30,7 @@ from sfumato.methods import METHODS
 from tests.engines import probes
 from tests.engines.same import check_same, random_cuts, run_of
 from tests.laws.harness import BOX, blobs, curator_of, run
+from tests.laws.parted import VALUES, in_part, labels_for, pandas_of
 
 pytestmark = pytest.mark.xdist_group("dask")
 
@@ -442,3 +444,29 @@ def test_partitions_are_dealt_once_each_to_those_who_hold_them():
 def test_no_partitions_at_all(dask_client):
     rows = PartedRows(DaskEngine(dask_client, [], 2))
     assert not rows.fold(BOX, Counts(Grid(7, 2))).any()
+
+
+@pytest.mark.parametrize("where", ["workers", "here"])
+@pytest.mark.parametrize("kind", ["frame", "array"])
+def test_parts_are_the_rows_of_one_label(kind, where, dask_client):
+    rng = np.random.default_rng(crc32(f"{kind} {where}".encode()))
+    labels = labels_for(len(ROWS))
+    if kind == "frame":
+        table, column = frame_of(pandas_of(ROWS, labels), rng), "region"
+    else:
+        table, column = array_of(ROWS, rng), np.array(labels, dtype=object)
+    with dask_client.as_current() if where == "workers" else nullcontext():
+        for value in VALUES:
+            part = curator_of(table).by(column, values=VALUES)[value]
+            account, centers = run(part, "dplloyd", budget="approximate")
+            alone = run_of(ArrayRows(ROWS[in_part(labels, value)]), "dplloyd")
+            check_same(alone, (part.transcript, account.entries, centers))
+
+
+def test_no_partition_is_computed_before_a_part_is_charged(dask_client):
+    frame = pandas_of(ROWS, labels_for(len(ROWS)))
+    table = dd.from_delayed([dask.delayed(pytest.fail)("read")], meta=frame.iloc[:0])
+    for context in (dask_client.as_current(), nullcontext()):
+        with context:
+            part = curator_of(table).by("region", values=VALUES)["north"]
+            assert part.names == ("a", "b")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from decimal import Decimal
+from fractions import Fraction
 from zlib import crc32
 
 import numpy as np
@@ -15,6 +16,8 @@ import pytest
 from pyspark.sql import functions
 
 import sfumato
+from sfumato import Curator
+from sfumato._accounting.budget import Caps
 from sfumato._core.queries.counts import Counts, Grid
 from sfumato._core.queries.histograms import Histogram, LogBins
 from sfumato.engines import _spark as spark_engine
@@ -28,6 +31,8 @@ from tests.engines import probes
 from tests.engines.same import check_same, random_cuts, run_of
 from tests.engines.spark_cluster import led
 from tests.laws.harness import BOX, blobs, curator_of, run
+from tests.laws.parted import VALUES, in_part, labels_for
+from tests.no_noise import NoNoise
 
 pytestmark = [
     pytest.mark.xdist_group("spark"),
@@ -274,7 +279,7 @@ REFUSED = {
     "no column": ("who string", "who", ValueError, "no column to cluster"),
     "no such group": ("a double", "who", ValueError, "columns, which are"),
     "labels beside it": ("a double", [1], ValueError, "must name one of its columns"),
-    "arrays as labels": ("a double, who array<int>", "who", TypeError, "labels of groups"),
+    "arrays as labels": ("a double, who array<int>", "who", TypeError, "labels of rows"),
 }
 
 
@@ -365,3 +370,22 @@ def test_an_interrupt_leaves_no_process_and_no_file(tmp_path):
     while led([child.pid], ""):
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+def test_parts_are_the_rows_of_one_label(spark):
+    labels = labels_for(len(ROWS))
+    table = pa.table({"a": ROWS[:, 0], "region": pa.array(labels, pa.string()), "b": ROWS[:, 1]})
+    frame = frame_of(spark, table, (0, 130, 0, 1, 269))
+    for value in VALUES:
+        part = curator_of(frame).by("region", values=VALUES)[value]
+        account, centers = run(part, "dplloyd", budget="approximate")
+        alone = run_of(ArrayRows(ROWS[in_part(labels, value)]), "dplloyd")
+        check_same(alone, (part.transcript, account.entries, centers))
+
+
+def test_parts_of_numbers_are_found_by_value(spark):
+    frame = spark.createDataFrame([(0.5, 7), (0.25, 8), (0.5, None)], "a double, year int")
+    whole = Curator(frame, bounds=(0, 1), epsilon=10.0**6, noise=NoNoise())
+    parts, caps = whole.by("year", values=["7", 8.0, 9]).values(), Caps(pure=Fraction(1))
+    found = [p.counts(Grid(1, 1), share=p.reserve("t", caps).rest("pure")) for p in parts]
+    assert [int(answer.values[0]) for answer in found] == [1, 1, 0]

@@ -267,6 +267,17 @@ class Ledger(Uncopied):
                 raise _overspent(purpose, "(ε, δ)", self.total, used, asked)
             return self._granted(purpose, caps)
 
+    def set_aside(self, purpose: str, epsilon: Fraction, delta: Fraction) -> None:
+        """Reserve (ε, δ) for good, for what another ledger charges: nobody can charge or cancel it.
+
+        Raises `Overspent` where too little is left.
+        """
+        with self._lock:
+            account = self.reserve(purpose, Caps(approximate=(epsilon, delta)))
+            share = Share("approximate", epsilon, delta, account)
+            used = Entry(purpose, share, "set aside", ZERO, "none", 0.0, ZERO)
+            self._accounts[account].append(used)
+
     def _granted(self, purpose: str, caps: Caps) -> Account:
         """A new account that this ledger will charge."""
         account, entries = object.__new__(Account), list[Entry]()

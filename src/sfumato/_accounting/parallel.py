@@ -69,6 +69,7 @@ class PartLedger(Ledger):
     def __init__(self, whole: Ledger, parallel: Parallel[Fraction], part: Hashable) -> None:
         super().__init__(*whole.total)
         self._whole, self._parallel, self._part = whole, parallel, part
+        self._lock = parallel.lock
 
     @property
     def left(self) -> tuple[Fraction, Fraction]:
@@ -81,20 +82,25 @@ class PartLedger(Ledger):
         self, purpose: str, caps: Caps, *, request: str | None = None, settings: str = ""
     ) -> Account:
         """Grant an account: of the whole budget it takes what it costs beyond the other parts."""
-        cost = {"epsilon": caps.epsilon, "delta": caps.delta}
-        with self._parallel.lock:
+        if type(caps) is not Caps:
+            raise TypeError(f"an account is opened with Caps, got {type(caps).__name__}")
+        cost = _cost(caps)
+        with self._lock:
             more = self._parallel.rise(self._part, cost)
             if more:
                 rise = (more.get("epsilon", ZERO), more.get("delta", ZERO))
-                self._whole.reserve(f"{self._part}: {purpose}", Caps(approximate=rise))
+                self._whole.set_aside(f"{purpose} ({self._part})", *rise)
             self._parallel.take(self._part, cost)
             return self._granted(purpose, caps)
 
     def cancel(self, account: Account) -> None:
         """Close an account that was never charged. What it took is left for any part."""
-        with self._parallel.lock:
+        with self._lock:
             if account in self.accounts and not account.entries:
-                caps = account.caps
-                cost = {"epsilon": caps.epsilon, "delta": caps.delta}
-                self._parallel.give_back(self._part, cost)
+                self._parallel.give_back(self._part, _cost(account.caps))
             super().cancel(account)
+
+
+def _cost(caps: Caps) -> dict[str, Fraction]:
+    """What caps take of each unit."""
+    return {"epsilon": caps.epsilon, "delta": caps.delta}

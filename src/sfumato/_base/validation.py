@@ -8,6 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 
+class NoFeature(TypeError, ValueError):  # noqa: N818
+    """A table has a column that is no feature: it can be opened without it, or divided by it."""
+
+
 def check_epsilon(value: Any) -> Fraction:  # noqa: ANN401
     """Read ε as the decimal that was written: 0.1 is 1/10, so that ten of them make 1."""
     return check_positive(value, "epsilon")

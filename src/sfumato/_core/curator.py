@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 from sfumato._accounting.budget import Account, Caps, Ledger, Share, Uncopied
-from sfumato._base.validation import check_delta, check_epsilon, check_whole
+from sfumato._base.validation import NoFeature, check_delta, check_epsilon, check_whole
 from sfumato._core.answers import Answer, CellTotals, Tree
 from sfumato._core.declared import Opened, declared_bounds, opened_ledger
+from sfumato._core.parts import VIEWED, Opening, Undivided, divide, undivided
 from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.cells import Grid, Nearest
 from sfumato._core.queries.choose import Score
@@ -86,14 +88,19 @@ class Curator(Uncopied):
             raise ValueError("a curator needs either epsilon (and delta) or a ledger")
         if ledger is None:
             ledger = Ledger(check_epsilon(epsilon), check_delta(delta))
-        else:
+        elif type(ledger) is not Ledger or dataset is not None:
             ledger = opened_ledger(ledger, dataset)
-            bounds = declared_bounds(ledger, bounds, X, groups)
         limit = check_whole(max_rows_per_group, "max_rows_per_group")
-        rows = rows_of(X, groups=groups, max_rows_per_group=limit, width=columns_in(bounds))
-        box = Box.of(bounds, rows.n_features, nan)
-        self._data = self._data_type(rows, box, ledger, noise or SecureNoise())
-        self._table = (X, groups)
+        noise = noise or SecureNoise()
+        self._opening = Opening(X, groups, bounds, nan, noise)
+        try:
+            if ledger.bounds is not None:
+                bounds = declared_bounds(ledger, bounds, X, groups)
+            rows = rows_of(X, groups=groups, max_rows_per_group=limit, width=columns_in(bounds))
+            box = Box.of(bounds, rows.n_features, nan)
+            self._data = self._data_type(rows, box, ledger, noise)
+        except NoFeature as refusal:
+            self._data = undivided(refusal, self._opening, ledger)
 
     @property
     def ledger(self) -> Ledger:
@@ -127,13 +134,19 @@ class Curator(Uncopied):
 
     def __repr__(self) -> str:
         epsilon, delta = (float(x) for x in self.ledger.left)
-        return f"Curator(n_features={self.box.n_features}, left=({epsilon:.6g}, {delta:.3g}))"
+        of = "to divide" if isinstance(self._data, Undivided) else f"n_features={self.n_features}"
+        return f"Curator({of}, left=({epsilon:.6g}, {delta:.3g}))"
 
     @property
     def names(self) -> tuple[str, ...] | None:
         """The names of the columns, if the table gives every one of them its own."""
-        X, groups = self._table
-        return names_of(elsewhere(X), X, groups, self.n_features)
+        X, labels = self._opening.X, self._opening.labels
+        return names_of(elsewhere(X), X, labels, self.n_features)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a receipt says about the rows: of a part, which ones they are."""
+        return self._opening.notes
 
     def reserve(
         self, purpose: str, caps: Caps, *, request: str | None = None, settings: str = ""
@@ -155,7 +168,28 @@ class Curator(Uncopied):
         view = object.__new__(type(self))
         vars(view).update(vars(self))
         view._data = self._data.seen_through(projection)
+        view._opening = replace(self._opening, refusal=VIEWED)
         return view
+
+    def by(self, column: Any, *, values: Iterable[Any]) -> dict[Any, Self]:  # noqa: ANN401
+        """Divide the rows by a column: one curator for each value, charged side by side.
+
+        `column` is the name of a column, which is no feature of the parts, or has one label per
+        row of an array. `values` is a public list, decided without looking at the rows. Labels are
+        compared by value: 7, 7.0 and "7" are one. Rows with another label, or with none, are in no
+        part; a value that no row has is a part without rows.
+
+        Sensitivity: a row lies in one part at most, by its own label alone.
+        Guarantee: that of this curator; nothing is read here. All parts of one call together
+        reserve, of ε, of δ and of every other unit, the largest of what each of them does. Two
+        calls, and a call and what is asked of this curator, add up. Groups are refused: their rows
+        may lie in several parts.
+        """
+        found = divide(self._data, self._opening, self._data_type, column, values)
+        parts = {value: object.__new__(type(self)) for value in found}
+        for value, (data, opening) in found.items():
+            vars(parts[value]).update(_data=data, _opening=opening)
+        return parts
 
     def counts(self, cells: Cells, *, share: Share) -> Answer:
         """Release how many rows lie in each cell, with noise on every cell, empty ones included.

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from sfumato._accounting.budget import Ledger
+from sfumato._base.validation import NoFeature
 from sfumato.engines._elsewhere import names_of
 from sfumato.engines._open import elsewhere
 
@@ -36,7 +37,8 @@ def declared_bounds(ledger: Ledger, given: Any, X: Any, groups: Any) -> Any:  # 
     if isinstance(declared, dict):
         names = names_of(elsewhere(X), X, groups, len(declared))
         if names is not None and set(names) != set(declared):
-            raise ValueError(
+            more = set(declared) < set(names) and len(names) == len(declared) + 1
+            raise (NoFeature if more else ValueError)(
                 f"the ledger declares bounds of {', '.join(declared)}, but the columns are "
                 f"{', '.join(names)}"
             )

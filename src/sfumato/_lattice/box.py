@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato._base.types import Floats, Lattice
+from sfumato._base.validation import NoFeature
 
 NanPolicy = Literal["center", "drop"]
 
@@ -181,7 +182,7 @@ def _per_column(values: Any, side: str, n_features: int) -> tuple[float, ...]:  
     except (TypeError, ValueError):
         raise ValueError(f"{side} bounds must be numbers, got {values!r}") from None
     if array.ndim > 1 or (array.ndim == 1 and array.size != n_features):
-        raise ValueError(
+        raise (NoFeature if array.shape == (n_features - 1,) else ValueError)(
             f"{side} bounds must be one number or {n_features} of them, one per column, "
             f"got {array.size}"
         )

@@ -139,7 +139,7 @@ class DurableLedger(Ledger):
         found = _reservation(self.store, self.facts.dataset, request)
         if found is None:
             return None
-        if found.body["settings"] != settings:
+        if (found.body["settings"], found.body["part"]) != (settings, self._part):
             raise LedgerError(f"the request {request!r} was made before, for another fit")
         releases = self.store.events(parent=found.seq, kind="release")
         if not releases:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from itertools import chain
@@ -254,20 +254,37 @@ def open_dask(
     it was sent out by `Client.scatter`, is refused. Without a client the rows are read once, by
     Dask's scheduler in this process, and kept here.
     """
-    table, most = (
-        table_of(data, groups),
-        check_whole(max_rows_per_group, "max_rows_per_group"),
-    )
+    table = table_of(data, groups)
+    most = check_whole(max_rows_per_group, "max_rows_per_group")
+    return _opened(data, [table], most, client)[0]
+
+
+def dask_parts(data: Any, column: Any, keys: Iterable[str]) -> list[Rows]:  # noqa: ANN401
+    """Open a collection once for each key: the rows whose label has it.
+
+    column: the name of a column of a frame, or one label for each row of an array.
+    """
+    table = table_of(data, column)
+    return _opened(data, [table.part(key) for key in keys])
+
+
+def _opened(
+    data: Any,  # noqa: ANN401
+    tables: Sequence[DaskTable],
+    most: int = 1,
+    client: Any = None,  # noqa: ANN401
+) -> list[Rows]:
+    """Open tables that were made of one collection."""
     client = client or current_client()
     if client is None:
-        return _here(table, most)
+        return [_here(table, most) for table in tables]
     if not can_be_recomputed(client, data):
         raise ValueError(
             "this Dask collection holds data that was scattered from a client, or lost: if a "
             "worker fails it cannot be recomputed; read it on the workers, from Parquet for "
             "example, or put it into the graph (dask.array.from_array)"
         )
-    return _on(client, table, most)
+    return [_on(client, table, most) for table in tables]
 
 
 @FileOpener

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Floats, Lattice
-from sfumato.engines._groups import keys_of
+from sfumato.engines._groups import has_key, keys_of
 from sfumato.engines._memory import frame_of
 from sfumato.engines._partitions import Piece
 from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Task, counted
@@ -139,6 +139,14 @@ class DaskTable:
         moved = keyed.shuffle(on=home, shuffle_method="tasks")
         return DaskTable(moved.drop(columns=home), self.n_features, owner)
 
+    def part(self, key: str) -> DaskTable:
+        """The rows whose label, in the column `owner`, has a key; found within each partition."""
+        from dask.dataframe.utils import make_meta
+
+        meta = make_meta(self.data).drop(columns=self.owner)
+        inside = self.data.map_partitions(rows_in_part, self.owner, key, meta=meta)
+        return DaskTable(inside, self.n_features)
+
 
 def table_of(data: Any, groups: Any) -> DaskTable:  # noqa: ANN401
     """Check a collection by its declared types and shape, as tables in memory are."""
@@ -154,7 +162,7 @@ def table_of(data: Any, groups: Any) -> DaskTable:  # noqa: ANN401
     names = list(data.columns)
     if groups is not None and not (isinstance(groups, str | int) and groups in names):
         raise ValueError(
-            f"groups of a Dask data frame must name one of its columns, which are {names}"
+            f"labels of a Dask data frame must name one of its columns, which are {names}"
         )
     if names.count(groups) > 1:
         raise ValueError(f"{names.count(groups)} columns are named {groups!r}")
@@ -180,10 +188,10 @@ def _with_owner(array: Any, groups: Any, width: int) -> DaskTable:  # noqa: ANN4
 
     lengths = array.chunks[0]
     if any(length != length for length in lengths):
-        raise ValueError("groups need an array of known length; use .compute_chunk_sizes()")
+        raise ValueError("labels need an array of known length; use .compute_chunk_sizes()")
     if isinstance(groups, str | bytes) or getattr(groups, "shape", None) != (sum(lengths),):
-        raise ValueError("groups of a Dask array must be an array with one label per row")
-    labels = dask.array.asarray(groups).rechunk((lengths,))
+        raise ValueError("labels of a Dask array must be an array with one label per row")
+    labels = dask.array.asarray(groups, chunks=(lengths,)).rechunk((lengths,))
     columns = list(map(str, range(width)))
     frame = dask.dataframe.from_dask_array(array, columns=columns)
     owners = dask.dataframe.from_dask_array(labels, columns=OWNER)
@@ -203,6 +211,11 @@ def keys_in(labels: Any) -> Any:  # noqa: ANN401
     import pandas
 
     return pandas.Series(keys_of(labels.tolist()), index=labels.index, dtype=object)
+
+
+def rows_in_part(frame: Any, owner: Any, key: str) -> Any:  # noqa: ANN401
+    """The rows of a partition whose label has a key, without the column of the labels."""
+    return frame.loc[has_key(keys_of(frame[owner].tolist()), key)].drop(columns=owner)
 
 
 def with_home(frame: Any, owner: Any, home: str, parts: int) -> Any:  # noqa: ANN401

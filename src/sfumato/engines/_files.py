@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -82,11 +82,23 @@ def open_file(
     declare it: a text table without a header has so many.
     """
     layout = layout_of(path, columns=columns, groups=groups, header=header, sep=sep, width=width)
+    return _opened(layout, max_rows_per_group)
+
+
+def file_parts(
+    path: Paths | TableFile, column: Column, keys: Iterable[str], *, width: int | None = None
+) -> list[Rows]:
+    """Open files once for each key: the rows whose label, in a column, has it."""
+    layout = layout_of(path, groups=column, width=width)
+    return [_opened(replace(layout, part=key)) for key in keys]
+
+
+def _opened(layout: Layout, max_rows_per_group: int = 1) -> Rows:
     n_features = len(layout.positions)
     if 2 * layout.table.about_rows() * n_features > in_memory_bytes():
         return PartedRows(FileEngine(layout, max_rows_per_group))
     whole = Piece.whole(layout)
-    if layout.owner is None:
+    if layout.owner is None or layout.part is not None:
         return ArrayRows(Blocks(whole.blocks, n_features))
     labels = numbered(whole.labels())
     source = Blocks(whole.blocks, n_features, len(labels))
@@ -123,8 +135,8 @@ def layout_of(
         columns = list(columns)
     if groups is not None and not isinstance(groups, str | int | np.integer):
         raise TypeError(
-            "groups of a file must be the name or the position of one of its columns, got "
-            f"{type(groups).__name__}"
+            "labels of the rows of a file must be the name or the position of one of its columns, "
+            f"got {type(groups).__name__}"
         )
     others = [*([] if groups is None else [groups]), *(keep := tuple(keep))]
     listed = columns if isinstance(columns, list) else []
@@ -280,7 +292,7 @@ class FileEngine:
         check_width(self.n_features)
         self._threads = allowed_threads()
         self._chosen: dict[RowEncoder, list[Mask]] = {}
-        owned = self._pieces[0].owner is not None
+        owned = self._pieces[0].owner is not None and self._pieces[0].part is None
         self._groups = _groups(self._pieces) if owned else []
         self.max_rows_per_group = max_rows_per_group if owned else None
 

@@ -74,18 +74,18 @@ def _kinds(dtypes: list[Any], numbers: list[bool]) -> tuple[tuple[str, str], ...
     return tuple(("f" if number else "O", str(dtype)) for dtype, number in pairs)
 
 
-def split_column(frame: Any, groups: str) -> tuple[Any, Any]:  # noqa: ANN401
-    """Take the column named `groups` out of a data frame."""
+def split_column(frame: Any, column: str) -> tuple[Any, Any]:  # noqa: ANN401
+    """Take a column, of labels of rows, out of a data frame."""
     library = type(frame).__module__.partition(".")[0]
     if library not in LIBRARIES:
         raise ValueError(
-            f"groups={groups!r} names a column, but the data has no column names: "
+            f"{column!r} names a column of labels, but the data has no column names: "
             "pass one label per row"
         )
     names = frame.column_names if library == "pyarrow" else list(frame.columns)
-    if groups not in names:
-        raise ValueError(f"groups={groups!r} is not a column; the columns are {names}")
+    if column not in names:
+        raise ValueError(f"{column!r} is not a column; the columns are {names}")
     if library == "pyarrow":
-        return frame.drop_columns([groups]), frame.column(groups)
+        return frame.drop_columns([column]), frame.column(column)
     # The column as it is: in a NumPy array large integers beside a missing one would become equal.
-    return frame[[name for name in names if name != groups]], frame[groups]
+    return frame[[name for name in names if name != column]], frame[column]

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -28,7 +29,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._base.types import Ints, Lattice
+from sfumato._base.types import Ints, Lattice, Mask
 
 MISSING = frozenset(
     "|na|n/a|nan|+nan|-nan|null|none|nat|<na>|nil"
@@ -173,39 +174,66 @@ KEY = 0x5F3A_70C1_9D24_E8B7
 _BLOCK_ROWS = 2**14
 
 
-def labels_of(groups: Any, n_rows: int | None) -> Any:  # noqa: ANN401
+def labels_of(groups: Any, n_rows: int | None, name: str = "groups") -> Any:  # noqa: ANN401
     """Check that there is one label per row, of shape (n,), without looking at the labels."""
     if n_rows is None:
-        raise ValueError("groups need a source whose number of rows is known")
+        raise ValueError(f"{name} need a source whose number of rows is known")
     if isinstance(groups, str | bytes):
-        raise TypeError("groups must hold one label per row, not the name of a column")
+        raise TypeError(f"{name} must hold one label per row, not the name of a column")
     if not hasattr(groups, "__len__"):
-        raise TypeError(f"groups must hold one label per row, got {type(groups).__name__}")
+        raise TypeError(f"{name} must hold one label per row, got {type(groups).__name__}")
     if len(getattr(groups, "shape", (0,))) != 1:
-        raise ValueError("groups must be one-dimensional, one label per row")
+        raise ValueError(f"{name} must be one-dimensional, one label per row")
     if len(groups) != n_rows:
-        raise ValueError("groups must hold one label per row; their numbers differ")
+        raise ValueError(f"{name} must hold one label per row; their numbers differ")
     return groups
 
 
 def codes_of(groups: Any) -> Ints:  # noqa: ANN401
     """Number the groups: labels with equal keys are one, and rows without a label are one."""
-    if isinstance(groups, np.ma.MaskedArray):
-        groups = groups.tolist()
-    dtype = getattr(groups, "dtype", None)
+    labels, codes = _distinct(groups)
+    if codes is None:
+        return numbered(keys_of(labels))
+    if groups.dtype.kind in "biu":
+        return codes
+    return numbered(keys_of(labels))[codes]
+
+
+def _distinct(labels: Any) -> tuple[Iterable[Any], Ints | None]:  # noqa: ANN401
+    """Distinct labels, and the place of each row's own among them; or all labels, and None."""
+    if isinstance(labels, np.ma.MaskedArray):
+        labels = labels.tolist()
+    dtype = getattr(labels, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "biufSUmM":
-        distinct, codes = np.unique(np.asarray(groups), return_inverse=True)
-        if dtype.kind in "biu":
-            return codes.astype(np.int64)
+        distinct, codes = np.unique(np.asarray(labels), return_inverse=True)
         # As a list, times in nanoseconds would be plain numbers.
-        return numbered(keys_of(distinct if dtype.kind in "mM" else distinct.tolist()))[codes]
-    return numbered(keys_of(groups.to_pylist() if hasattr(groups, "to_pylist") else groups))
+        return (distinct if dtype.kind in "mM" else distinct.tolist()), codes.astype(np.int64)
+    return (labels.to_pylist() if hasattr(labels, "to_pylist") else labels), None
 
 
 def numbered(keys: Iterable[Any], codes: dict[Any, int] | None = None) -> Ints:
     """Number groups in the order in which their keys appear; `codes` holds those so far."""
     known = {} if codes is None else codes
     return np.fromiter((known.setdefault(key, len(known)) for key in keys), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows whose label has one key, which is text: a row is in by its own label alone."""
+
+    labels: Any
+    key: str
+
+    def mask(self) -> Mask:
+        """Which rows are in, of shape (n,). Looks at the labels."""
+        labels, codes = _distinct(self.labels)
+        found = has_key(keys_of(labels), self.key)
+        return found if codes is None else found[codes]
+
+
+def has_key(keys: Iterable[Any], key: str) -> Mask:
+    """Which of some keys are this one. Objects that are no text are none: they may not compare."""
+    return np.fromiter((type(own) is str and own == key for own in keys), dtype=np.bool_)
 
 
 def hash_rows(rows: Lattice, key: int) -> Hashes:

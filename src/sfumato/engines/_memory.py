@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Ints, Lattice, Mask
-from sfumato._base.validation import check_whole
+from sfumato._base.validation import NoFeature, check_whole
 from sfumato._lattice.box import Box
 from sfumato._lattice.kernels.dispatch import MAX_FEATURES, write_lattice
 from sfumato.engines._frames import ADVICE, LIBRARIES, OpenedFrame, opened
-from sfumato.engines._groups import codes_of, few_of_each, labels_of
+from sfumato.engines._groups import Part, codes_of, few_of_each, labels_of
 from sfumato.engines._progress import Pass, watched
 from sfumato.engines._rows import Blocks, Frame, Kernel, RowEncoder, split_rows
 from sfumato.engines._threads import allowed_threads, share
@@ -40,7 +40,8 @@ class ArrayRows:
     `source` has shape (n, d), in the user's units. The lattice is built at the first pass, block by
     block, and takes a quarter of a float64 array. With `groups`, one label per row, at most
     `max_rows_per_group` rows of each group are counted: which ones depends on that group's rows
-    alone. Rows without a label are one group. `in_memory` is false for blocks read from a file.
+    alone. Rows without a label are one group. With `part`, the rows in it are counted, and no
+    others. `in_memory` is false for blocks read from a file.
     """
 
     max_rows_per_group: int | None
@@ -51,6 +52,7 @@ class ArrayRows:
         source: Any,  # noqa: ANN401
         groups: Any = None,  # noqa: ANN401
         max_rows_per_group: int = 1,
+        part: Part | None = None,
     ) -> None:
         self.in_memory = not isinstance(source, Blocks)
         self._source = source if isinstance(source, Blocks) else frame_of(source)
@@ -59,6 +61,9 @@ class ArrayRows:
         most = check_whole(max_rows_per_group, "max_rows_per_group")
         self.max_rows_per_group = None if groups is None else most
         self._groups = None if groups is None else labels_of(groups, self._source.n_rows)
+        self._part = part
+        if part is not None:
+            labels_of(part.labels, self._source.n_rows, "labels")
         self._threads = allowed_threads()
         self._lattices: dict[RowEncoder, Lattice] = {}
 
@@ -97,6 +102,9 @@ class ArrayRows:
         if self.max_rows_per_group is not None:
             rows, codes = np.flatnonzero(kept), codes_of(self._groups)
             whole = _packed(whole, few_of_each(whole, rows, codes, self.max_rows_per_group))
+        elif self._part is not None:
+            # A copy: the buffer has the rows of all parts.
+            whole = whole[kept & self._part.mask()]
         elif not kept.all():
             whole = _packed(whole, np.flatnonzero(kept))
         # Encodings of histograms are not cached.
@@ -150,7 +158,8 @@ def frame_of(data: Any) -> Frame:  # noqa: ANN401
         if kind == "c":
             raise ValueError(f"Complex data not supported: got {name}; {ADVICE}")
         if kind not in "biuf":
-            raise TypeError(f"data of type {name} cannot be clustered; {ADVICE}")
+            refusal = NoFeature if len(kinds) > 1 else TypeError
+            raise refusal(f"data of type {name} cannot be clustered; {ADVICE}")
     if (ndim := len(shape)) != 2:
         given = {0: "scalar array", 1: "1D array"}.get(ndim, f"{ndim}D array")
         raise ValueError(

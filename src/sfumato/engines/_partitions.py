@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from sfumato._base.types import Floats, Ints, Lattice
 from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
-from sfumato.engines._groups import keys_of
+from sfumato.engines._groups import has_key, keys_of
 from sfumato.engines._memory import check_box
 from sfumato.engines._progress import Pass
 from sfumato.engines._rows import BlockSizes, Fold, Kernel, Partial, Pick, Picked, RowEncoder, Task
@@ -156,31 +157,40 @@ class FileChanged(RuntimeError):  # noqa: N818
 class Piece:
     """Some rows of some files: where they are, which columns are read, and the files' state.
 
-    It is sent to workers: it holds no row, and no open file.
+    With `part`, only rows whose label has that key are read, each by its own label alone. A piece
+    is sent to workers: it holds no row, and no open file.
     """
 
     table: Table
     positions: tuple[int, ...]
     owner: int | None
     stamps: tuple[Stamp, ...]
+    part: str | None = None
 
     @classmethod
     def whole(cls, layout: Layout) -> Piece:
         """All rows of a table, in the state of its files now."""
         stamps = tuple(file.stamp() for file in layout.table.files)
-        return cls(layout.table, layout.positions, layout.owner, stamps)
+        return cls(layout.table, layout.positions, layout.owner, stamps, layout.part)
 
     def blocks(self) -> Iterator[Floats]:
         """Read the features, in blocks of shape (n, d)."""
         self._check()
+        labels = None if self.part is None else self.labels()
         for block in self.table.blocks(self.positions):
-            yield block.values
+            if labels is None or self.part is None:
+                yield block.values
+            else:
+                inside = has_key(islice(labels, len(block.values)), self.part)
+                if len(inside) != len(block.values):
+                    raise FileChanged("a file has not the number of rows that it had before")
+                yield block.values[inside]
         self._check()
 
     def labels(self) -> Iterator[Any]:
         """Read the key of every row's label."""
         if self.owner is None:
-            raise ValueError("no column names the groups")
+            raise ValueError("no column has labels of rows")
         self._check()
         for cells in self.table.cells(self.owner):
             yield from keys_of(cells)
@@ -202,6 +212,6 @@ def pieces_of(layout: Layout, at_least: int = 1) -> list[Piece]:
     each = layout.table.about_rows() * width // at_least
     rows = max(1, min(max(each, _LEAST_CELLS), _PIECE_CELLS) // width)
     return [
-        Piece(table, layout.positions, layout.owner, tuple(stamps[file] for file in table.files))
+        replace(whole, table=table, stamps=tuple(stamps[file] for file in table.files))
         for table in layout.table.pieces(rows)
     ]

@@ -7,7 +7,7 @@ import re
 import sys
 import warnings
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark import StorageLevel, inheritable_thread_target
 from pyspark.sql import DataFrame, SparkSession, functions, types
 
-from sfumato._base.validation import check_whole
+from sfumato._base.validation import NoFeature, check_whole
 from sfumato._lattice.box import Box
 from sfumato.engines import _spark_worker as worker
 from sfumato.engines._files import FileOpener
@@ -250,12 +250,25 @@ def open_spark(
     table = _columns(frame, groups)
     width = len(table.columns) - (groups is not None)
     most = check_whole(max_rows_per_group, "max_rows_per_group")
-    marks = collected(mapped(table.select(functions.lit(0)), worker.mark, worker.MARK))
-    parts = max(1, marks.num_rows)
+    parts = _partitions(table)
     if groups is None:
         return PartedRows(SparkEngine(table, width, parts, keep=keep))
     with_keys = partial(worker.with_keys, width=width)
     return PartedRows(_gathered(table, with_keys, width, parts, most, keep=keep))
+
+
+def spark_parts(frame: DataFrame, column: str, keys: Iterable[str]) -> list[Rows]:
+    """Open a data frame once for each key: the rows whose label, in a column, has it."""
+    table = _columns(frame, column)
+    width, parts = len(table.columns) - 1, _partitions(table)
+    schema = ", ".join(f"c{i} double" for i in range(width))
+    inside = [mapped(table, partial(worker.only_part, width=width, key=k), schema) for k in keys]
+    return [PartedRows(SparkEngine(rows, width, parts)) for rows in inside]
+
+
+def _partitions(table: DataFrame) -> int:
+    marks = collected(mapped(table.select(functions.lit(0)), worker.mark, worker.MARK))
+    return max(1, int(marks.num_rows))
 
 
 @FileOpener
@@ -306,7 +319,7 @@ def _columns(frame: DataFrame, groups: str | None) -> DataFrame:
     names = [field.name for field in frame.schema]
     if groups is not None and (not isinstance(groups, str) or names.count(groups) != 1):
         raise ValueError(
-            f"groups of a Spark data frame must name one of its columns, which are {names}"
+            f"labels of a Spark data frame must name one of its columns, which are {names}"
         )
     plain = frame.toDF(*(f"c{i}" for i in range(len(names))))
     owner = None if groups is None else names.index(groups)
@@ -317,7 +330,7 @@ def _columns(frame: DataFrame, groups: str | None) -> DataFrame:
         label = frame.schema[owner]
         if not isinstance(label.dataType, _LABELS):
             kind = label.dataType.simpleString()
-            raise TypeError(f"column {label.name} ({kind}) cannot hold labels of groups")
+            raise TypeError(f"column {label.name} ({kind}) cannot hold labels of rows")
         chosen.append(plain[f"c{owner}"].alias(f"c{len(places)}"))
     return plain.select(*chosen)
 
@@ -329,4 +342,4 @@ def _check(fields: list[types.StructField]) -> None:
     wrong = [field for field in fields if not isinstance(field.dataType, _NUMBERS)]
     if wrong:
         listing = ", ".join(f"{f.name} ({f.dataType.simpleString()})" for f in wrong[:30])
-        raise TypeError(f"columns must hold numbers; these do not: {listing}")
+        raise NoFeature(f"columns must hold numbers; these do not: {listing}")

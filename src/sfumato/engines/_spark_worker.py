@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from sfumato._base.types import Floats, Ints, Lattice
-from sfumato.engines._groups import keys_of
+from sfumato.engines._groups import has_key, keys_of
 from sfumato.engines._partitions import Piece
 from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Task, counted
 from sfumato.engines.formats._parquet import floats_of, values_of
@@ -53,6 +53,13 @@ def with_keys(batches: Batches, width: int) -> Batches:
     for batch in batches:
         keys = keys_of(values_of(batch.column(width)))
         yield _with_keys(batch.columns[:width], keys)
+
+
+def only_part(batches: Batches, width: int, key: str) -> Batches:
+    """The rows whose label, in the column after the `width` features, has a key."""
+    for batch in batches:
+        inside = has_key(keys_of(values_of(batch.column(width))), key)
+        yield batch.select(range(width)).filter(pa.array(inside))
 
 
 def _with_keys(features: list[Any], keys: list[Any]) -> Any:  # noqa: ANN401

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sfumato._base.types import Floats
+from sfumato._base.validation import NoFeature
 from sfumato.engines.formats._storage import StoredFile
 from sfumato.engines.formats._table import Block, Table, rows_at_once
 
@@ -70,11 +71,11 @@ class Parquet(Table):
         wrong = [schema.field(i) for i in positions if not is_number(schema.field(i).type)]
         if wrong:
             listing = ", ".join(f"{field.name} ({field.type})" for field in wrong)
-            raise ValueError(f"columns must hold numbers; these do not: {listing}")
+            raise NoFeature(f"columns must hold numbers; these do not: {listing}")
         column = None if owner is None else schema.field(owner)
         if column is not None and not _is_label(column.type):
             raise ValueError(
-                f"column {column.name} ({column.type}) cannot hold labels of groups: it must hold "
+                f"column {column.name} ({column.type}) cannot hold labels of rows: it must hold "
                 "numbers, text, bytes, dates or times"
             )
 

@@ -121,6 +121,7 @@ def _listing(table: Table) -> str:
 class Layout:
     """The columns that are read from a table: the features, and `owner`, the labels of groups.
 
+    With `part`, `owner` has the labels of parts, and only rows whose label has that key are read.
     Columns that are `kept` are copied as they are beside the features.
     """
 
@@ -128,6 +129,7 @@ class Layout:
     positions: tuple[int, ...]
     owner: int | None = None
     kept: tuple[int, ...] = ()
+    part: str | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -186,7 +188,7 @@ def select(
     if twice is not None:
         raise ValueError(f"column {table.names[twice]!r} is asked for twice")
     if owner in chosen:
-        raise ValueError(f"column {groups!r} names the groups and cannot be a feature as well")
+        raise ValueError(f"column {groups!r} holds labels of rows and cannot be a feature as well")
     both = next((i for i in chosen if i in kept), None)
     if both is not None:
         raise ValueError(
