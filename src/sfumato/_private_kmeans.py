@@ -21,7 +21,8 @@ from sfumato._released_model import (
     keep_release,
     load_as,
     name_features,
-    settings_of,
+    reserved,
+    spent_note,
 )
 from sfumato._synopsis import Synopsis
 from sfumato.methods import Centers, Method, Task, clusters_of, method_of
@@ -158,12 +159,13 @@ class PrivateKMeans(ReleasedModel):
         curator, before, notes = (
             opened.bounded() if isinstance(opened, UnboundedRows) else (opened, (), ())
         )
-        name, settings = type(method).__name__, settings_of(self) if curator.ledger.durable else ""
-        account = curator.reserve(name, caps, request=request, settings=settings)
+        name, ledger = type(method).__name__, curator.ledger
+        account = reserved(self, ledger, caps, name, request) if ledger.durable else None
+        account = account or curator.reserve(name, caps)
         centers = check_centers(_run(method, curator, task, account, rng), name, task)
         self._keep(centers, curator, (*before, account), (*notes, *centers.notes))
-        if curator.ledger.durable:
-            keep_release(self, curator.ledger, account)
+        if ledger.durable:
+            keep_release(self, ledger, account)
         return self
 
     def _keep(
@@ -216,7 +218,7 @@ def _run(
         return method(curator, task, account=account, rng=rng)
     except BaseException as error:
         if account.entries:
-            error.add_note(curator.ledger.stays_spent(account))
+            error.add_note(spent_note(account))
         raise
     finally:
         curator.ledger.cancel(account)

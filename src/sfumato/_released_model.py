@@ -25,13 +25,15 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sfumato._accounting.budget import Account, Ledger
+from sfumato._accounting.budget import Account, Caps, Ledger
 from sfumato._accounting.guarantee import Guarantee
 from sfumato._accounting.receipt import Line, Receipt
+from sfumato._accounting.text import spent_words
 from sfumato._base.files import write_whole
 from sfumato._base.types import Floats, Ints
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import Box
+from sfumato._ledger.durable import DurableLedger
 from sfumato._synopsis import Synopsis
 from sfumato.engines._elsewhere import names_of
 from sfumato.engines._open import elsewhere, split_groups
@@ -159,9 +161,10 @@ def settings_of(model: Any) -> str:  # noqa: ANN401
 
 def is_restored(model: Any, X: Any, request: str) -> bool:  # noqa: ANN401
     """Whether a request was answered before; the model is filled with its release then."""
-    if not isinstance(X, Curator):
+    ledger = X.ledger if isinstance(X, Curator) else None
+    if not isinstance(ledger, DurableLedger):
         raise ValueError("a request is named with a Curator whose ledger lasts: sfumato.Ledger")
-    text = X.ledger.recorded(request, settings_of(model))
+    text = ledger.recorded(request, settings_of(model))
     if text is None:
         return False
     found = from_dict(json.loads(text), type(model))
@@ -171,9 +174,30 @@ def is_restored(model: Any, X: Any, request: str) -> bool:  # noqa: ANN401
     return True
 
 
+def reserved(
+    model: Any,  # noqa: ANN401
+    ledger: Ledger,
+    caps: Caps,
+    name: str,
+    request: str | None,
+) -> Account | None:
+    """An account for a fit in a ledger that lasts, which keeps what is asked for."""
+    if isinstance(ledger, DurableLedger):
+        return ledger.reserve(name, caps, request=request, settings=settings_of(model))
+    return None
+
+
 def keep_release(model: Any, ledger: Ledger, account: Account) -> None:  # noqa: ANN401
-    """Keep a model in a durable ledger."""
-    model.request_ = ledger.release(account, text_of(model), model.receipt_.summary())
+    """Keep a model in a ledger that lasts."""
+    if isinstance(ledger, DurableLedger):
+        model.request_ = ledger.release(account, text_of(model), model.receipt_.summary())
+
+
+def spent_note(account: Account) -> str:
+    """What a fit cost that ended without a release, and where that is recorded."""
+    ledger = account.ledger
+    where = ledger.where(account) if isinstance(ledger, DurableLedger) else ""
+    return spent_words(account, where)
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:  # noqa: ANN401

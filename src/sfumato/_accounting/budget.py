@@ -211,6 +211,12 @@ class Ledger(Uncopied):
 
     durable = False
 
+    unit: str | None = None
+    """What is protected as a whole, in words, if that is declared."""
+
+    bounds: Any = None
+    """The bounds of the columns, if they are declared."""
+
     def __init__(self, epsilon: Fraction, delta: Fraction = ZERO) -> None:
         check_exact(epsilon, delta)
         if epsilon <= 0 or not 0 <= delta < 1:
@@ -218,16 +224,6 @@ class Ledger(Uncopied):
         self._total = (epsilon, delta)
         self._lock = threading.RLock()
         self._accounts: dict[Account, list[Entry]] = {}
-
-    @property
-    def unit(self) -> str | None:
-        """What is protected as a whole, in words, if that is declared."""
-        return None
-
-    @property
-    def bounds(self) -> Any:  # noqa: ANN401
-        """The bounds of the columns, if they are declared."""
-        return None
 
     @property
     def total(self) -> tuple[Fraction, Fraction]:
@@ -252,13 +248,8 @@ class Ledger(Uncopied):
         epsilon, delta = self.spent
         return self.total[0] - epsilon, self.total[1] - delta
 
-    def reserve(
-        self, purpose: str, caps: Caps, *, request: str | None = None, settings: str = ""
-    ) -> Account:
-        """Grant an account with these caps, or raise `Overspent`.
-
-        `request` names the fit, and `settings` says what is asked for: a durable ledger keeps them.
-        """
+    def reserve(self, purpose: str, caps: Caps) -> Account:
+        """Grant an account with these caps, or raise `Overspent`."""
         if type(caps) is not Caps:
             raise TypeError(f"an account is opened with Caps, got {type(caps).__name__}")
         with self._lock:
@@ -286,20 +277,6 @@ class Ledger(Uncopied):
             object.__setattr__(account, name, value)
         self._accounts[account] = entries
         return account
-
-    def recorded(self, request: str, settings: str) -> str | None:
-        """The release of a request that was answered before: only a durable ledger keeps them."""
-        raise ValueError("a request is named for a ledger that lasts: sfumato.Ledger")
-
-    def release(self, account: Account, text: str, summary: dict[str, Any]) -> str:
-        """Keep what a fit releases: only a durable ledger does."""
-        raise ValueError("releases are kept by a ledger that lasts: sfumato.Ledger")
-
-    def stays_spent(self, account: Account) -> str:
-        """Say what an account cost that ended without a release."""
-        from sfumato._accounting.text import spent_words
-
-        return spent_words(account)
 
     def cancel(self, account: Account) -> None:
         """Close an account that was never charged, and take it back: no row was read for it."""

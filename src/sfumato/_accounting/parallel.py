@@ -78,9 +78,7 @@ class PartLedger(Ledger):
         spare = self._parallel.spare(self._part)
         return epsilon + spare.get("epsilon", ZERO), delta + spare.get("delta", ZERO)
 
-    def reserve(
-        self, purpose: str, caps: Caps, *, request: str | None = None, settings: str = ""
-    ) -> Account:
+    def reserve(self, purpose: str, caps: Caps) -> Account:
         """Grant an account: of the whole budget it takes what it costs beyond the other parts."""
         if type(caps) is not Caps:
             raise TypeError(f"an account is opened with Caps, got {type(caps).__name__}")

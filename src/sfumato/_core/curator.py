@@ -148,11 +148,9 @@ class Curator(Uncopied):
         """What a receipt says about the rows: of a part, which ones they are."""
         return self._opening.notes
 
-    def reserve(
-        self, purpose: str, caps: Caps, *, request: str | None = None, settings: str = ""
-    ) -> Account:
+    def reserve(self, purpose: str, caps: Caps) -> Account:
         """Set a part of the budget aside for one fit; raises `Overspent` if too little is left."""
-        return self.ledger.reserve(purpose, caps, request=request, settings=settings)
+        return self.ledger.reserve(purpose, caps)
 
     def view(self, projection: Projection) -> Self:
         """Open the same rows as seen through a public linear map, which is free.

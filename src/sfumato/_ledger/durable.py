@@ -15,7 +15,6 @@ from typing import Any, Self
 from sfumato._accounting.budget import Account, Caps, Entry, Ledger, Overspent
 from sfumato._accounting.guarantee import neighbours_of
 from sfumato._accounting.parallel import Parallel
-from sfumato._accounting.text import spent_words
 from sfumato._ledger.modes import (
     Amounts,
     Composition,
@@ -88,7 +87,10 @@ class DurableLedger(Ledger):
     what was charged is never given back once a query was charged.
     """
 
-    __slots__ = ("_parallel", "_part", "_person", "_purpose", "_reserved", "facts", "store")
+    __slots__ = (
+        *("_parallel", "_part", "_person", "_purpose", "_reserved"),
+        *("bounds", "facts", "store", "unit"),
+    )
 
     durable = True
 
@@ -102,6 +104,7 @@ class DurableLedger(Ledger):
     ) -> None:
         super().__init__(facts.composition.epsilon, facts.composition.delta)
         self.store, self.facts = store, facts
+        self.unit, self.bounds = facts.neighbours, facts.bounds
         self._person, self._purpose = person or NOBODY, purpose
         self._reserved: dict[Account, tuple[int, str, int]] = {}
         self._parallel: Parallel[int] | None = beside[0] if beside else None
@@ -112,16 +115,6 @@ class DurableLedger(Ledger):
             raise LedgerError(
                 f"{person} has no grant on {facts.dataset}: sfumato ledger grant gives one"
             )
-
-    @property
-    def unit(self) -> str:
-        """What is protected as a whole, in words."""
-        return self.facts.neighbours
-
-    @property
-    def bounds(self) -> Any:  # noqa: ANN401
-        """The bounds that were declared, as in `Facts`."""
-        return self.facts.bounds
 
     @property
     def spent(self) -> tuple[Fraction, Fraction]:
@@ -164,7 +157,7 @@ class DurableLedger(Ledger):
             "method": purpose,
             "purpose": self._purpose,
             "person": self._person,
-            "who": getpass.getuser(),
+            "who": who(),
             "sfumato": _version(),
             "caps": _caps_to_dict(caps),
             "part": self._part,
@@ -222,10 +215,9 @@ class DurableLedger(Ledger):
             self._note(change, account, "release", {**summary, "digest": change.keep(text)})
         return self._reserved[account][1]
 
-    def stays_spent(self, account: Account) -> str:
-        """Say what an account cost that ended without a release, and where that is recorded."""
-        request = self._reserved[account][1]
-        return spent_words(account, f"; recorded in {self.store.url}, request {request}")
+    def where(self, account: Account) -> str:
+        """Where an account is recorded, in words."""
+        return f"; recorded in {self.store.url}, request {self._reserved[account][1]}"
 
     def _note(
         self,
@@ -292,6 +284,14 @@ def taken(store: Store, facts: Facts) -> Amounts:
         unit: capacity - sum(balance.get(unit, 0) for balance in left.values())
         for unit, capacity in facts.composition.capacities().items()
     }
+
+
+def who() -> str:
+    """The name of the user of this process; the number, where it has no name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return str(os.getuid()) if hasattr(os, "getuid") else "unknown"
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 import os
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from sfumato._ledger.durable import (
     check_left,
     facts_of,
     open_store,
+    who,
 )
 from sfumato._ledger.modes import Amounts, Composition, Mode, whole
 from sfumato._ledger.store import LedgerError, Store
@@ -121,7 +121,7 @@ class Ledger(DurableLedger):
             check_left(self.store, self.facts, NOBODY, f"a grant to {person}", granted)
             away = [(NOBODY, unit, -n) for unit, n in granted.items()]
             to = [(person, unit, n) for unit, n in granted.items()]
-            body = {"person": person, "who": getpass.getuser(), "epsilon": str(amount)}
+            body = {"person": person, "who": who(), "epsilon": str(amount)}
             change.append("grant", body, movements=[*away, *to], dataset=self.facts.dataset)
 
 
@@ -136,7 +136,7 @@ def _created(url: str | os.PathLike[str], facts: Facts) -> Store:
         "max_rows_per_group": facts.max_rows_per_group,
         "bounds": facts.bounds,
         "bounds_source": facts.bounds_source,
-        "who": getpass.getuser(),
+        "who": who(),
     }
     store = open_store(url, create=True)
     filled = [(NOBODY, unit, n) for unit, n in facts.composition.capacities().items()]

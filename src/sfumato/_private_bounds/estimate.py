@@ -18,6 +18,7 @@ from sfumato._core.declared import Opened, opened_ledger
 from sfumato._core.queries.histograms import Binning, EqualBins, LogBins
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._lattice.box import Box, NanPolicy
+from sfumato._ledger.durable import DurableLedger
 from sfumato._private_bounds.ranges import ColumnSupport, Span, find_support, locate, trim
 from sfumato.engines._open import rows_of
 
@@ -105,8 +106,9 @@ def receipt_of(released: ReleasedBounds, curator: HistogramCurator) -> Receipt:
 
 
 def keep_bounds(ledger: Ledger, released: ReleasedBounds, receipt: Receipt, text: str) -> None:
-    """Keep bounds in a durable ledger, as the text of a file of bounds."""
-    ledger.release(released.account, text, receipt.summary())
+    """Keep bounds in a ledger that lasts, as the text of a file of bounds."""
+    if isinstance(ledger, DurableLedger):
+        ledger.release(released.account, text, receipt.summary())
 
 
 def release_bounds(curator: HistogramCurator, epsilon: Fraction) -> ReleasedBounds:
