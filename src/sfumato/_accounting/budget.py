@@ -210,6 +210,7 @@ class Ledger(Uncopied):
     __slots__ = ("_accounts", "_lock", "_total")
 
     durable = False
+    chapters: tuple[str, ...] = ()
 
     def __init__(self, epsilon: Fraction, delta: Fraction = ZERO) -> None:
         check_exact(epsilon, delta)

@@ -91,6 +91,7 @@ class DurableLedger(Ledger):
     __slots__ = ("_parallel", "_part", "_person", "_purpose", "_reserved", "_store", "facts")
 
     durable = True
+    chapters = ("Durable ledgers",)
 
     def __init__(
         self,
@@ -141,7 +142,7 @@ class DurableLedger(Ledger):
 
     def recorded(self, request: str, settings: str) -> str | None:
         """The release of a request that was answered before; None if it is new."""
-        found = self._reservation(request)
+        found = _reservation(self._store, self.facts, request)
         if found is None:
             return None
         if (found.body["settings"], found.body["part"]) != (settings, self._part):
@@ -177,7 +178,7 @@ class DurableLedger(Ledger):
         with self._lock:
             cost = full if self._parallel is None else self._parallel.rise(self._part, full)
             with self._store.transaction() as change:
-                if self._reservation(request) is not None:
+                if _reservation(self._store, self.facts, request) is not None:
                     raise LedgerError(f"the request {request!r} is being answered, or was before")
                 check_left(self._store, self.facts, self._person, purpose, cost, caps)
                 moved = [(self._person, unit, -n) for unit, n in cost.items()]
@@ -245,11 +246,12 @@ class DurableLedger(Ledger):
             kind, body, dataset=self.facts.dataset, parent=parent, movements=movements
         )
 
-    def _reservation(self, request: str) -> Event | None:
-        """The reservation of a request, unless it was cancelled."""
-        made = self._store.events(dataset=self.facts.dataset, kind="reserve", request=request)
-        open_ = [e for e in made if not self._store.events(parent=e.seq, kind="cancel")]
-        return open_[0] if open_ else None
+
+def _reservation(store: Store, facts: Facts, request: str) -> Event | None:
+    """The reservation of a request, unless it was cancelled."""
+    made = store.events(dataset=facts.dataset, kind="reserve", request=request)
+    open_ = [e for e in made if not store.events(parent=e.seq, kind="cancel")]
+    return open_[0] if open_ else None
 
 
 def check_left(
