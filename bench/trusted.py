@@ -24,8 +24,8 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     "accounting": (
         "Accounting",
         "_base/validation.py _accounting/budget.py _accounting/gaussian_dp.py "
-        "_accounting/guarantee.py _accounting/receipt.py _accounting/text.py "
-        "_accounting/__init__.py",
+        "_accounting/composition.py _accounting/guarantee.py _accounting/receipt.py "
+        "_accounting/parallel.py _accounting/text.py _accounting/__init__.py",
     ),
     "sampling": (
         "Sampling",
@@ -36,7 +36,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     "mechanisms": (
         "Mechanisms and the curator",
         "_core/mechanisms.py _core/private_data.py _core/curator.py _core/answers.py "
-        "_core/__init__.py",
+        "_core/parts.py _core/declared.py _core/__init__.py",
     ),
     "queries": (
         "Core queries",
@@ -55,7 +55,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     "memory": (
         "Rows in memory",
         "engines/_open.py engines/_memory.py engines/_threads.py engines/_progress.py "
-        "engines/_rows.py engines/_frames.py engines/_groups.py "
+        "engines/_rows.py engines/_frames.py engines/_groups.py engines/_parts.py "
         "engines/__init__.py",
     ),
     "estimator": (
@@ -66,6 +66,11 @@ CHAPTERS: dict[str, tuple[str, str]] = {
         "Private bounds",
         "_core/queries/histograms.py _core/releases/histograms.py _private_bounds/estimate.py "
         "_private_bounds/__init__.py",
+    ),
+    "ledger": (
+        "Durable ledgers",
+        "_ledger/durable.py _ledger/modes.py _ledger/store.py _ledger/sqlite.py "
+        "_ledger/postgres.py _ledger/ledger.py _ledger/books.py _ledger/__init__.py",
     ),
     "papers": (
         "The papers' queries",
@@ -94,7 +99,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
 }
 """The files of each chapter, in the order in which to read them."""
 
-MUST_BE_LISTED = ("_core", "_accounting", "_lattice", "engines", "_private_kmeans.py")
+MUST_BE_LISTED = ("_core", "_accounting", "_lattice", "_ledger", "engines", "_private_kmeans.py")
 """What holds rows, noise or budget: every file there belongs to a chapter."""
 
 FOR_TESTS = frozenset({"_core/testing.py"})
@@ -102,8 +107,8 @@ FOR_TESTS = frozenset({"_core/testing.py"})
 
 NOT_ON_THE_DEFAULT_PATH = frozenset(
     """
-    _accounting/text.py _released_model.py _core/queries/cubes.py _base/types.py
-    _base/files.py
+    _accounting/text.py _accounting/parallel.py _released_model.py _core/queries/cubes.py
+    _base/types.py _base/files.py _core/parts.py _core/declared.py engines/_parts.py
     _lattice/kernels/numba_loops.py _lattice/kernels/verify.py
     _core/sampling/choice.py _core/sampling/bernoulli.py engines/_progress.py
     engines/_rows.py engines/_frames.py engines/_groups.py engines/__init__.py

@@ -183,7 +183,7 @@ class PrivateKMeans(ReleasedModel):
             *accounts,
             method=accounts[-1].purpose,
             neighbours=curator.neighbours,
-            chapters=(curator.source, "Estimator"),
+            chapters=(*curator.ledger.chapters, curator.source, "Estimator"),
             notes=(*curator.notes, *notes, *_nan_notes(curator.box.nan)),
         )
         self.__dict__.pop("synopsis_", None)

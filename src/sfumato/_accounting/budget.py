@@ -210,6 +210,7 @@ class Ledger(Uncopied):
     __slots__ = ("_accounts", "_lock", "_total")
 
     durable = False
+    chapters: tuple[str, ...] = ()
 
     unit: str | None = None
     """What is protected as a whole, in words, if that is declared."""

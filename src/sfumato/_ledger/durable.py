@@ -93,6 +93,7 @@ class DurableLedger(Ledger):
     )
 
     durable = True
+    chapters = ("Durable ledgers",)
 
     def __init__(
         self,

@@ -338,6 +338,7 @@ def test_a_durable_ledger_reserves_the_largest_and_tells_parts_apart(tmp_path):
     again = Curator(FRAME, ledger=ledger).by("region", values=VALUES)
     first = PrivateKMeans(2, epsilon=1.0, random_state=0).fit(again["north"], request="rnorth")
     assert (ledger.spent, first.request_) == ((1, 0), "rnorth")
+    assert "Durable ledgers" in first.receipt_.chapters
     with pytest.raises(RuntimeError, match="for another fit"):
         PrivateKMeans(2, epsilon=1.0, random_state=0).fit(again[7], request="rnorth")
     PrivateKMeans(2, epsilon=1.0, random_state=0).fit(again[7])
