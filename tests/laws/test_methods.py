@@ -39,6 +39,8 @@ def test_spends_exactly_its_share_and_what_the_receipt_says(method, budget, k):
             assert spent <= cap
         else:
             assert spent == cap
+    for part, cap in enumerate(account.caps.parts):
+        assert account.spent("pure", part) <= (cap, 0)
     assert all(e.released for e in account.entries)
     assert curator.ledger.spent == (account.caps.epsilon, account.caps.delta)
     assert receipt.guarantee.as_epsilon_delta() == (account.caps.epsilon, account.caps.delta)

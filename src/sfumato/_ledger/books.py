@@ -44,6 +44,7 @@ def overview(store: Store, dataset: str) -> Shown:
             if person != NOBODY
         },
         "protects": facts.neighbours,
+        "neighbours": f"adding or removing {facts.neighbours}",
         "bounds": facts.bounds,
         "bounds_source": facts.bounds_source,
         "without_release": [

@@ -134,6 +134,7 @@ def _created(url: str | os.PathLike[str], facts: Facts) -> Store:
     body = {
         "composition": facts.composition.to_dict(),
         "max_rows_per_group": facts.max_rows_per_group,
+        "neighbours": f"adding or removing {facts.neighbours}",
         "bounds": facts.bounds,
         "bounds_source": facts.bounds_source,
         "who": who(),
