@@ -8,11 +8,14 @@ import pytest
 from sfumato._accounting.budget import Caps, Overspent
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Nearest
+from sfumato._core.releases.histograms import HistogramCurator
+from sfumato._core.testing import ReplayedNoise
 from sfumato._ledger.books import flaws_in
 from sfumato._ledger.durable import open_store
 from sfumato._ledger.ledger import Ledger
 from sfumato._ledger.store import LedgerError, NotCommitted
 from tests.ledger.fits import CAPS, COST, SUMMARY, answer, entry, made
+from tests.no_noise import NoNoise
 
 NANO = 10**12
 
@@ -228,3 +231,26 @@ def test_a_charge_that_cannot_be_written_is_not_read(url, monkeypatch):
     with pytest.raises(NotCommitted):
         curator.counts(cells, share=account.rest("pure"))
     assert rows.seen == []
+
+
+def test_noise_that_can_be_replayed_is_refused(url):
+    rows = np.zeros((3, 1))
+    ledger = made(url, 3)
+    for noise in (ReplayedNoise(1), NoNoise()):
+        with pytest.raises(ValueError, match="needs secret noise"):
+            Curator(rows, bounds=(0, 1), ledger=ledger, noise=noise)
+        with pytest.raises(ValueError, match="needs secret noise"):
+            HistogramCurator(rows, ledger=ledger, noise=noise)
+    Curator(rows, bounds=(0, 1), ledger=ledger)
+
+
+def test_fits_of_another_unit_are_refused(url):
+    """What protects a row and what protects a person do not add up."""
+    rows, people = np.zeros((3, 1)), ["a", "a", "b"]
+    ledger = made(url, 3)
+    with pytest.raises(ValueError, match="protects one row"):
+        Curator(rows, bounds=(0, 1), ledger=ledger, groups=people, max_rows_per_group=2)
+    other = Ledger.create(url, "groups", epsilon=1, max_rows_per_group=2)
+    with pytest.raises(ValueError, match="one group of at most 2 rows"):
+        Curator(rows, bounds=(0, 1), ledger=other)
+    Curator(rows, bounds=(0, 1), ledger=other, groups=people, max_rows_per_group=2)
