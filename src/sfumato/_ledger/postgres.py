@@ -10,15 +10,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from sfumato._ledger.store import (
-    ADDED,
-    CLOSED,
-    CLOSED_MESSAGE,
-    COVERED,
-    LedgerError,
-    NotCommitted,
-    Store,
-)
+from sfumato._ledger import store as rules
+from sfumato._ledger.store import LedgerError, NotCommitted, Store
 
 try:
     import psycopg
@@ -33,12 +26,12 @@ _REFUSE = (
 )
 _ADD = (
     "CREATE FUNCTION sfumato.added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-    f"{ADDED.format(schema='sfumato.')} RETURN NULL; END $$"
+    f"{rules.ADDED.format(schema='sfumato.')} RETURN NULL; END $$"
 )
 _OPEN = (
     "CREATE FUNCTION sfumato.still_open() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-    f"IF {CLOSED.format(event='sfumato.event')} THEN "
-    f"RAISE EXCEPTION '{CLOSED_MESSAGE}'; END IF; RETURN NEW; END $$"
+    f"IF {rules.CLOSED.format(event='sfumato.event')} THEN "
+    f"RAISE EXCEPTION '{rules.CLOSED_MESSAGE}'; END IF; RETURN NEW; END $$"
 )
 
 SCHEMA = (
@@ -52,7 +45,7 @@ SCHEMA = (
     "person TEXT NOT NULL, unit TEXT NOT NULL, amount BIGINT NOT NULL)",
     "CREATE TABLE sfumato.balance (dataset TEXT NOT NULL, person TEXT NOT NULL, "
     "unit TEXT NOT NULL, amount BIGINT NOT NULL, PRIMARY KEY (dataset, person, unit), "
-    f"{COVERED})",
+    f"{rules.COVERED})",
     "CREATE TABLE sfumato.release (digest TEXT PRIMARY KEY, text TEXT NOT NULL)",
     _REFUSE,
     _ADD,
