@@ -141,6 +141,14 @@ def test_a_changed_ledger_is_found_out(clinic):
     assert "movements of budget" in json.loads(found.stdout)["flaws"][0]["what"]
 
 
+def test_unknown_datasets_are_refused_and_help_is_given(clinic):
+    for words in (("history", "clinic.db"), ("releases", "clinic.db"), ("show", "clinic.db")):
+        assert_refused(run("ledger", *words, "--dataset", "other"), "no dataset 'other'", "clinic")
+    told = run("ledger")
+    assert told.exit_code == 0
+    assert "history" in told.stdout
+
+
 def test_everything_can_be_exported(clinic):
     fit("people.csv", *LEDGER, epsilon=1)
     data = shown("ledger", "export", "clinic.db")

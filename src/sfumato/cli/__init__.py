@@ -42,12 +42,15 @@ def main(
         typer.echo(context.get_help())
 
 
-ledger = typer.Typer(
-    help="Budgets that last: create them, share them, see who spent what for what.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+ledger = typer.Typer(rich_markup_mode=None)
 app.add_typer(ledger, name="ledger")
+
+
+@ledger.callback(invoke_without_command=True)
+def about_ledgers(context: typer.Context) -> None:
+    """Budgets that last: create them, share them, see who spent what for what."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def _add(command: type[Command]) -> None:

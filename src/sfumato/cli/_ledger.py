@@ -27,6 +27,7 @@ from sfumato._ledger.durable import NOBODY, facts_of, open_store
 from sfumato._ledger.ledger import Ledger
 from sfumato._ledger.modes import MODES, Amounts, Composition, covers, fraction_of
 from sfumato._ledger.sqlite import new_mark
+from sfumato._ledger.store import Store
 from sfumato.cli import _options as o
 from sfumato.cli._app import VIOLATION, print_json
 from sfumato.cli._inputs import bounds_in, check_output
@@ -128,7 +129,7 @@ def _amount(epsilon: float, delta: float) -> str:
 
 def run_history(request: o.LedgerHistory) -> None:
     """Print who spent what for what."""
-    lines = history(open_store(request.ledger), request.dataset)
+    lines = history(_store_with(request), request.dataset)
     if request.as_json:
         print_json({"history": lines})
         return
@@ -147,6 +148,14 @@ def run_history(request: o.LedgerHistory) -> None:
     )
     titles = ("time (UTC)", "dataset", "who", "what", "ε", "for", "state", "request")
     _print_table(titles, rows)
+
+
+def _store_with(request: o.LedgerCommand) -> Store:
+    """The store that was named, if it has the dataset that was."""
+    store = open_store(request.ledger)
+    if request.dataset is not None:
+        facts_of(store, request.dataset)
+    return store
 
 
 def _time(text: str) -> str:
@@ -193,7 +202,7 @@ def run_grant(request: o.LedgerGrant) -> None:
 
 def run_releases(request: o.LedgerReleases) -> None:
     """List what was released, or write one release again, which is free."""
-    store = open_store(request.ledger)
+    store = _store_with(request)
     if request.get is None:
         lines = releases_in(store, request.dataset)
         if request.as_json:
