@@ -26,14 +26,23 @@ TINY = Fraction(1, 10**6)
 
 
 @pytest.mark.parametrize(
-    ("d", "k", "tree"), [(8, 10, "0.22"), (64, 10, "0.08"), (64, 23, "0.08"), (64, 24, "0.25")]
+    ("d", "k", "tree", "radii"),
+    [
+        (8, 10, "0.25", "0.1"),
+        (64, 10, "0.08", "0.05"),
+        (64, 23, "0.08", "0.05"),
+        (64, 24, "0.25", "0.05"),
+    ],
 )
-def test_beside_gaussian_steps_pure_noise_is_set_aside_for_rows_tree_and_radii(d, k, tree):
+def test_beside_gaussian_steps_pure_noise_is_set_aside_for_rows_tree_and_radii(d, k, tree, radii):
     caps = Auto().caps(Task(k, d, Fraction(2), TINY))
-    pure = Fraction("0.02") + Fraction("0.98") * (Fraction(tree) + Fraction("0.05"))
-    assert caps.pure == 2 * pure
-    assert caps.gaussian == (2 * (1 - pure), TINY)
+    halves = [Fraction("0.98") * Fraction(part) / 2 for part in (tree, tree, radii, radii)]
+    assert caps.parts == tuple(2 * part for part in (Fraction("0.02"), *halves))
+    assert caps.gaussian == (2 - caps.pure, TINY)
+    assert caps.epsilon == 2
     assert Auto().caps(Task(k, d, Fraction(2), Fraction(0))).pure == 2
+    # Where the number of rows is declared, nothing is set aside for it.
+    assert Auto().caps(Task(k, d, Fraction(2), TINY, 1000)).parts[0] == 0
 
 
 @pytest.mark.parametrize(("k", "tree"), [(3, 0.12), (24, 0.25)])
