@@ -31,7 +31,7 @@ GROUPED = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Opening:
     """What a curator was opened with: enough to open its table once more, divided.
 

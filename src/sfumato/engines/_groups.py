@@ -217,7 +217,7 @@ def numbered(keys: Iterable[Any], codes: dict[Any, int] | None = None) -> Ints:
     return np.fromiter((known.setdefault(key, len(known)) for key in keys), dtype=np.int64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Part:
     """The rows whose label has one key, which is text: a row is in by its own label alone."""
 

@@ -361,3 +361,15 @@ def test_bounds_that_a_ledger_declares_for_other_columns_are_refused(tmp_path):
     ledger = sfumato.Ledger.create(tmp_path / "l.db", "c", epsilon=1.0, bounds={"a": (0, 1)})
     with pytest.raises(ValueError, match="declares bounds of a, but the columns are"):
         Curator(FRAME, ledger=ledger)
+
+
+def test_nothing_that_a_curator_holds_prints_rows_or_labels():
+    """A traceback with local variables, or a debugger, would show them."""
+    people = pd.DataFrame({"age": [0.123456789] * 3, "region": ["atlantis"] * 3})
+    curator = Curator(people, bounds=(0, 1), epsilon=1.0)
+    (part,) = curator.by("region", values=["north"]).values()
+    for held in (curator, part):
+        shown = f"{held!r} {vars(held)!r} {vars(held._opening).keys()!r}"
+        assert "0.1234" not in shown
+        assert "atlantis" not in shown
+    assert "atlantis" not in repr(Part(["atlantis"], "north"))
