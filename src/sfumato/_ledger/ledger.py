@@ -91,7 +91,7 @@ class Ledger(DurableLedger):
         mode : {"add", "gaussian", "zcdp"}
             How fits add up. `gaussian` and `zcdp` need a δ and carry many more small fits with δ.
         parts : dict, optional
-            "pure", with `gaussian`: the part of ε for pure charges, 0.3 by default. "plain", with
+            "pure", with `gaussian`: the part of ε for pure charges, 0.6 by default. "plain", with
             `gaussian` and `zcdp`: the part of ε and δ for plain (ε, δ) charges, by default 0.
         max_rows_per_group : int, optional
             One group with at most so many rows is protected, instead of one row.

@@ -35,8 +35,11 @@ _PARTS = {
     "rho": 10**12,
 }
 
-PURE_PART = Fraction(3, 10)
-"""The part of ε that `gaussian` sets aside for pure ε, unless told otherwise."""
+PURE_PART = Fraction(3, 5)
+"""The part of ε that `gaussian` sets aside for pure ε, unless told otherwise.
+
+Fits of `auto` with δ, of which 15 to 36 % is pure, are carried in the largest number by about that.
+"""
 
 
 def whole(amounts: Mapping[str, Fraction], *, up: bool) -> Amounts:

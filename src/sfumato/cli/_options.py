@@ -343,7 +343,7 @@ class LedgerCreate(Command):
         ),
     ] = Mode.ADD
     pure: Annotated[
-        float | None, _option("PART", "With gaussian: the part of ε for pure charges, 0.3.")
+        float | None, _option("PART", "With gaussian: the part of ε for pure charges, 0.6.")
     ] = None
     plain: Annotated[
         float | None,

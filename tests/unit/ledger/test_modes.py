@@ -15,6 +15,8 @@ from sfumato._ledger.modes import (
     scaled,
     whole,
 )
+from sfumato.methods import Task
+from sfumato.methods._auto import Auto
 
 THIRD = Fraction(1, 3)
 DELTA = Fraction(1, 10**6)
@@ -112,3 +114,16 @@ def test_a_composition_is_read_back():
 def test_capacities_of_a_third_are_rounded_down():
     there = Composition("add", THIRD, THIRD).capacities()
     assert there == {"epsilon": 333333333333, "delta": 333333333333333333}
+
+
+@pytest.mark.parametrize(("columns", "k"), [(6, 5), (100, 10), (100, 40)])
+def test_every_mode_carries_more_fits_of_auto_than_adding(columns, k):
+    """Fits of (0.1, 10⁻⁷) in a budget of (1, 10⁻⁶): the numbers of docs/ledger.md."""
+    caps = Auto().caps(Task(k, columns, Fraction(1, 10), Fraction(1, 10**7)))
+    total = (Fraction(1), Fraction(1, 10**6))
+    fits = {mode: Composition(mode, *total).fits(caps) for mode in MODES}
+    assert fits["add"] == 10
+    assert 16 <= fits["gaussian"] <= 19
+    assert 67 <= fits["zcdp"] <= 81
+    worth = epsilon_beside((10 * caps.pure,), 10 * caps.mu2, total[1])
+    assert 0.42 <= round(float(worth), 2) <= 0.58
