@@ -253,7 +253,7 @@ class Transaction:
             # The event before this transaction is on disk for certain.
             self.store.note(seq, previous)
         seq += 1
-        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        at = datetime.now(UTC).isoformat(timespec="seconds")
         moved = [list(movement) for movement in movements]
         text = canonical(
             {
