@@ -160,7 +160,7 @@ class PrivateKMeans(ReleasedModel):
             opened.bounded() if isinstance(opened, UnboundedRows) else (opened, (), ())
         )
         name, ledger = type(method).__name__, curator.ledger
-        account = reserved(self, ledger, caps, name, request) if ledger.durable else None
+        account = reserved(self, curator, caps, name, request) if ledger.durable else None
         account = account or curator.reserve(name, caps)
         centers = check_centers(_run(method, curator, task, account, rng), name, task)
         self._keep(centers, curator, (*before, account), (*notes, *centers.notes))

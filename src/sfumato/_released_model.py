@@ -147,14 +147,17 @@ def _width(model: Any) -> int:  # noqa: ANN401
     return int(model.n_features_in_)
 
 
-def settings_of(model: Any) -> str:  # noqa: ANN401
-    """What a fit is asked for, as text: public settings alone."""
+def settings_of(model: Any, curator: Curator) -> str:  # noqa: ANN401
+    """What a fit is asked for, as text: public settings alone, also those of the curator."""
     settings = {
         "n_clusters": model.n_clusters,
         "epsilon": model.epsilon,
         "delta": model.delta,
         "n_rows": model.n_rows,
         "method": _method_to_dict(model.method),
+        "bounds": [curator.box.lower, curator.box.upper],
+        "nan": curator.box.nan,
+        "columns": curator.names,
     }
     return json.dumps(settings, sort_keys=True, default=str)
 
@@ -164,7 +167,7 @@ def is_restored(model: Any, X: Any, request: str) -> bool:  # noqa: ANN401
     ledger = X.ledger if isinstance(X, Curator) else None
     if not isinstance(ledger, DurableLedger):
         raise ValueError("a request is named with a Curator whose ledger lasts: sfumato.Ledger")
-    text = ledger.recorded(request, settings_of(model))
+    text = ledger.recorded(request, settings_of(model, X))
     if text is None:
         return False
     found = from_dict(json.loads(text), type(model))
@@ -176,14 +179,16 @@ def is_restored(model: Any, X: Any, request: str) -> bool:  # noqa: ANN401
 
 def reserved(
     model: Any,  # noqa: ANN401
-    ledger: Ledger,
+    curator: Curator,
     caps: Caps,
     name: str,
     request: str | None,
 ) -> Account | None:
     """An account for a fit in a ledger that lasts, which keeps what is asked for."""
+    ledger = curator.ledger
     if isinstance(ledger, DurableLedger):
-        return ledger.reserve(name, caps, request=request, settings=settings_of(model))
+        settings = settings_of(model, curator)
+        return ledger.reserve(name, caps, request=request, settings=settings)
     return None
 
 

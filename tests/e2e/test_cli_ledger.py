@@ -65,6 +65,8 @@ def test_the_same_request_brings_back_the_same_release(clinic):
     assert shown("ledger", "show", "clinic.db")["datasets"][0]["spent"]["epsilon"] == 1.5
     other = fit("people.csv", *words, k=3, epsilon=1.5, output="c.json")
     assert_refused(other, "for another fit")
+    other = fit("people.csv", *words, "--nan", "drop", epsilon=1.5, output="c.json")
+    assert_refused(other, "for another fit")
 
 
 def test_grants_are_kept_apart(clinic):
