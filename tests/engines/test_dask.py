@@ -16,13 +16,13 @@ import pandas as pd
 import pytest
 from distributed import wait
 
+from sfumato._base.labels import key_of
 from sfumato._core.queries.counts import Counts, Grid
 from sfumato._core.queries.histograms import Histogram, LogBins
 from sfumato._lattice.box import Box
 from sfumato.engines._dask import DaskEngine, deal, files_on, open_dask
 from sfumato.engines._dask_worker import home_of
 from sfumato.engines._files import layout_of, open_file
-from sfumato.engines._groups import key_of
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._partitions import PartedRows, PartitionsMissing
 from sfumato.engines._progress import watch

@@ -15,12 +15,12 @@ from typing import Any, NoReturn, cast
 
 from sfumato._accounting.budget import Ledger
 from sfumato._accounting.parallel import Parallel, PartLedger
+from sfumato._base.labels import NO_LABEL, key_of
 from sfumato._base.validation import NoFeature
 from sfumato._core.declared import declared_bounds
 from sfumato._core.private_data import PrivateData
 from sfumato._core.sampling.source import Noise
 from sfumato._lattice.box import Box, NanPolicy, columns_in
-from sfumato.engines._groups import NO_LABEL, key_of
 from sfumato.engines._parts import divided, has_columns, place_of, without
 
 AGAIN = "a part cannot be divided again: name the values of a column that has both in its labels"

@@ -14,8 +14,9 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato._base.labels import keys_of
 from sfumato._base.types import Floats, Lattice
-from sfumato.engines._groups import has_key, keys_of
+from sfumato.engines._groups import has_key
 from sfumato.engines._memory import frame_of
 from sfumato.engines._partitions import Piece
 from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Task, counted

@@ -9,10 +9,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sfumato._base.labels import keys_of
 from sfumato._base.types import Floats, Ints, Lattice
 from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
-from sfumato.engines._groups import has_key, keys_of
+from sfumato.engines._groups import has_key
 from sfumato.engines._memory import check_box
 from sfumato.engines._progress import Pass
 from sfumato.engines._rows import BlockSizes, Fold, Kernel, Partial, Pick, Picked, RowEncoder, Task

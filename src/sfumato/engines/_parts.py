@@ -1,6 +1,6 @@
 """Tables divided by a column: the rows of each of some labels, opened as rows of their own.
 
-A row is in a part by its own label alone, compared by its key (`_groups.key_of`). Nothing is read
+A row is in a part by its own label alone, compared by its key (`_base/labels.py`). Nothing is read
 here; labels are looked at within each pass.
 """
 

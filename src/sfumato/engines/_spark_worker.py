@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
+from sfumato._base.labels import keys_of
 from sfumato._base.types import Floats, Ints, Lattice
-from sfumato.engines._groups import has_key, keys_of
+from sfumato.engines._groups import has_key
 from sfumato.engines._partitions import Piece
 from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Task, counted
 from sfumato.engines.formats._parquet import floats_of, values_of

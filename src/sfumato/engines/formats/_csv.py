@@ -17,8 +17,8 @@ from typing import Literal
 
 import numpy as np
 
+from sfumato._base.labels import MISSING
 from sfumato._base.types import Floats
-from sfumato.engines._groups import MISSING
 from sfumato.engines.formats import _records
 from sfumato.engines.formats._records import BOM, QUOTE, Head, Span
 from sfumato.engines.formats._storage import StoredFile

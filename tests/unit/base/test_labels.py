@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sfumato.engines._groups import NO_LABEL, key_of
+from sfumato._base.labels import NO_LABEL, key_of
 
 ALIKE = {
     "7": [
