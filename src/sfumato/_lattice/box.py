@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato._base.types import Floats, Lattice
 from sfumato._base.validation import NoFeature
 
-NanPolicy = Literal["center", "drop"]
+NanPolicy = Literal["ignore", "center", "drop"]
 
 Snap = Callable[[Floats, Floats, Floats, Lattice], None]
 """Writes the lattice points of a block of cells, given the middle and the step of each."""

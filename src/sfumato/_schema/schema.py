@@ -1,0 +1,285 @@
+"""A table's public facts, declared once: its columns, what they mean, and whose rows are whose."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato._base.files import write_whole
+from sfumato._base.types import Floats
+from sfumato._lattice.box import REACH, Box
+from sfumato._schema import toml
+from sfumato._schema.kinds import Column, Cycle, Date, Flag, Number
+from sfumato._schema.levels import Category, Ordinal
+
+KINDS: dict[str, type[Column]] = {
+    kind.kind: kind for kind in (Number, Category, Ordinal, Flag, Date, Cycle)
+}
+
+
+class Schema:
+    """What is public about a table. Columns that it does not name are left alone.
+
+    Parameters
+    ----------
+    columns : mapping of names to columns, optional
+        For names that are no Python names; others may be given as keywords.
+    groups : str, optional
+        The column that says whose rows are whose: one person is then protected, not one row.
+    named : Number, Category, Ordinal, Flag, Date or Cycle
+        The columns, each by its name.
+
+    Examples
+    --------
+    >>> from sfumato import Category, Number, Schema
+    >>> schema = Schema(age=Number(17, 90), sex=Category("F", "M", "X"), groups="patient_id")
+    >>> schema.coordinate_names
+    ('age', 'sex=F', 'sex=M', 'sex=X')
+
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, Column] | None = None,
+        /,
+        *,
+        groups: str | None = None,
+        **named: Column,
+    ) -> None:
+        given: dict[str, Column] = {**(columns or {}), **named}
+        for name, column in given.items():
+            _check(name, column)
+        if groups is not None and groups in given:
+            raise ValueError(f"column {groups!r} says whose rows are whose and is no feature")
+        self.columns = given
+        self.groups = groups
+        if not self.features:
+            raise ValueError(
+                "a schema needs at least one column that takes part in a fit: one with a weight "
+                "above 0"
+            )
+
+    @classmethod
+    def of_bounds(cls, bounds: Mapping[str, Any]) -> Schema:
+        """The schema that bounds of some columns declare: {"age": (17, 90), …}."""
+        found = {}
+        for name, pair in bounds.items():
+            if not hasattr(pair, "__len__") or isinstance(pair, str) or len(pair) != 2:
+                raise ValueError(
+                    f"the bounds of column {name!r} must be a pair (lower, upper), got {pair!r}"
+                )
+            lower, upper = (float(x) if isinstance(x, np.number) else x for x in pair)
+            found[name] = Number(lower, upper)
+        return cls(found)
+
+    @cached_property
+    def features(self) -> tuple[str, ...]:
+        """The columns that take part in a fit, in the order in which they were declared."""
+        return tuple(name for name, column in self.columns.items() if column.weight > 0)
+
+    @cached_property
+    def _ordered(self) -> tuple[str, ...]:
+        """Features in the order of their coordinates: categories come last."""
+        of_levels = [n for n in self.features if isinstance(self.columns[n], Category)]
+        return (*(n for n in self.features if n not in of_levels), *of_levels)
+
+    @cached_property
+    def places(self) -> dict[str, slice]:
+        """Which coordinates each feature takes."""
+        found, start = {}, 0
+        for name in self._ordered:
+            stop = start + self.columns[name].width
+            found[name] = slice(start, stop)
+            start = stop
+        return found
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates of a row."""
+        return sum(self.columns[name].width for name in self.features)
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """A name for each coordinate."""
+        return tuple(n for name in self._ordered for n in self.columns[name].coordinate_names(name))
+
+    @property
+    def number_names(self) -> tuple[str, ...]:
+        """A name for each number of a decoded centre."""
+        return tuple(n for name in self.features for n in self.columns[name].number_names(name))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ANN401
+        """A name for each coordinate, as scikit-learn's transformers have it."""
+        return np.array(self.coordinate_names, dtype=object)
+
+    @cached_property
+    def box(self) -> Box:
+        """The cube that coordinates lie in."""
+        return Box((-1.0,) * self.width, (1.0,) * self.width, "ignore")
+
+    @cached_property
+    def levels(self) -> tuple[tuple[int, int, int], ...]:
+        """Of each category its first coordinate, their number, and the value at a level.
+
+        The value is in lattice steps; elsewhere it is the same with a minus.
+        """
+        found = []
+        for name in self._ordered:
+            column, place = self.columns[name], self.places[name]
+            if isinstance(column, Category):
+                high = round(math.sqrt(0.5) * column.weight * REACH)
+                found.append((place.start, column.width, high))
+        return tuple(found)
+
+    def encode(self, cells: Sequence[Any]) -> Floats:
+        """Encode rows, each by itself: cells (one sequence for each feature) to points (n, width).
+
+        NaN is a coordinate of a missing cell; a row that is to be dropped is NaN throughout.
+        """
+        if len(cells) != len(self.features):
+            raise ValueError(f"{len(self.features)} columns are needed, got {len(cells)}")
+        points = np.empty((len(cells[0]), self.width))
+        dropped = np.zeros(len(points), dtype=np.bool_)
+        for name, given in zip(self.features, cells, strict=True):
+            column = self.columns[name]
+            codes, points[:, self.places[name]] = column.encoded(given)
+            if column.missing == "drop":
+                dropped |= np.isnan(codes)
+        points[dropped] = np.nan
+        return points
+
+    def settled(self, points: Floats) -> Floats:
+        """Points (k, width) whose shares of levels are distributions, inside the cube."""
+        found = np.clip(points, -1.0, 1.0)
+        for name in self.features:
+            column, place = self.columns[name], self.places[name]
+            if isinstance(column, Category):
+                shares = column.decoded(found[:, place] / column.weight)
+                found[:, place] = (2 * shares - 1) * np.sqrt(0.5) * column.weight
+        return found
+
+    def decode(self, points: Floats) -> Floats:
+        """What points (k, width) mean: numbers (k, m) in the users' units, see `number_names`.
+
+        Dates are days since 1970, ordinals places from 0 on, flags and levels shares.
+        """
+        return np.column_stack([self._decoded(points, name) for name in self.features])
+
+    def in_words(self, points: Floats) -> list[dict[str, Any]]:
+        """What each of some points (k, width) means, by column, in the users' words."""
+        decoded = {name: self._decoded(points, name) for name in self.features}
+        return [
+            {name: self.columns[name].in_words(decoded[name][i]) for name in self.features}
+            for i in range(len(points))
+        ]
+
+    def cells(self, points: Floats) -> dict[str, list[Any]]:
+        """The rows of a table, by column, that points (n, width) are nearest to."""
+        found = {}
+        for name in self.features:
+            column = self.columns[name]
+            codes = column.nearest_codes(points[:, self.places[name]] / column.weight)
+            found[name] = [column.cell(code) for code in codes]
+        return found
+
+    def over(self, names: Iterable[str]) -> Schema:
+        """The schema of some of its columns, all of which take part."""
+        chosen = {}
+        for name in names:
+            if name not in self.columns:
+                listed = ", ".join(self.columns)
+                raise ValueError(f"the schema has no column {name!r}; its columns are {listed}")
+            column = self.columns[name]
+            chosen[name] = column if column.weight else replace(column, weight=1.0)
+        return Schema(chosen, groups=self.groups)
+
+    def notes(self) -> tuple[str, ...]:
+        """What a receipt says of each column: what was declared, and where it comes from."""
+        found = []
+        for name, column in self.columns.items():
+            source = f" ({column.source.rstrip('.')})" if column.source else ""
+            found.append(f"declared of {name}: {column.public()}{source}")
+        return tuple(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schema as plain values."""
+        columns = {name: column.to_dict() for name, column in self.columns.items()}
+        return {**({"groups": self.groups} if self.groups else {}), "columns": columns}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Schema:
+        """Read back what `to_dict` wrote; says which column is wrong, and how."""
+        unknown = set(data) - {"groups", "columns"}
+        if unknown or not isinstance(data.get("columns"), Mapping):
+            named = f": {', '.join(sorted(unknown))} is not known" if unknown else ""
+            raise ValueError(f"a schema has a table of columns, and may name groups{named}")
+        columns = {name: _column(name, given) for name, given in data["columns"].items()}
+        return cls(columns, groups=data.get("groups"))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Schema:
+        """Read a schema from a TOML file: docs/schema.md says what it may have."""
+        where = os.fspath(path)
+        try:
+            text = Path(path).read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError:
+            raise ValueError(f"{where} is not TOML: it is not UTF-8 text") from None
+        try:
+            return cls.from_dict(toml.parsed(text, where))
+        except (TypeError, ValueError) as error:
+            raise ValueError(str(error) if where in str(error) else f"{where}: {error}") from None
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the schema as TOML; the file appears whole or not at all."""
+        write_whole(path, toml.written(self.to_dict()))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(repr(self.to_dict()))
+
+    def __repr__(self) -> str:
+        groups = f", groups={self.groups!r}" if self.groups else ""
+        listed = ", ".join(f"{n}={type(c).__name__}" for n, c in self.columns.items())
+        return f"Schema({listed}{groups})"
+
+    def _decoded(self, points: Floats, name: str) -> Floats:
+        column = self.columns[name]
+        return column.decoded(points[:, self.places[name]] / column.weight)
+
+
+def _check(name: object, column: object) -> None:
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"columns have names, got {name!r}")
+    if isinstance(column, type):
+        raise TypeError(f"column {name!r} is a kind without its facts: write {column.__name__}(…)")
+    if not isinstance(column, Column):
+        kinds = ", ".join(kind.__name__ for kind in KINDS.values())
+        raise TypeError(
+            f"column {name!r} must be one of {kinds}, got {type(column).__name__}; bounds alone "
+            "are written Number(lower, upper)"
+        )
+    column.check(name)
+
+
+def _column(name: str, given: Any) -> Column:  # noqa: ANN401
+    """A column from plain values."""
+    facts = dict(given) if isinstance(given, Mapping) else {}
+    kind = facts.pop("kind", None)
+    if kind not in KINDS:
+        raise ValueError(f"column {name!r} needs a kind, one of {', '.join(KINDS)}, got {kind!r}")
+    levels = facts.pop("levels", [])
+    try:
+        return KINDS[kind](*levels, **facts)
+    except TypeError as error:
+        reason = str(error).partition("__init__() ")[2] or str(error)
+        raise ValueError(f"column {name!r} of kind {kind}: {reason}") from None
