@@ -11,11 +11,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from sfumato._base.types import Floats
+from sfumato._lattice.box import REACH
 from sfumato._schema import cells as read
 
 Scale = Literal["linear", "log", "sqrt", "asinh"]
@@ -118,7 +120,6 @@ class Column(ABC):
 
 
 _SCALES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "linear": (lambda x: x, lambda t: t),
     "log": (np.log, np.exp),
     "log1p": (np.log1p, np.expm1),
     "sqrt": (np.sqrt, np.square),
@@ -134,27 +135,39 @@ class Linear(Column):
         """The least and the largest code."""
         raise AttributeError
 
-    @property
-    def _maps(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-        return _SCALES["linear"]
-
     def points(self, codes: Floats) -> Floats:
         """The place between the ends, from −1 to 1; what lies outside is clipped."""
         low, high = self.ends
-        forward, _ = self._maps
-        a, b = forward(low), forward(high)
-        place = forward(np.clip(codes, low, high))
-        points: Floats = (2 * ((place - a) / (b - a)) - 1)[:, np.newaxis]
-        return points
+        place = (np.clip(codes, low, high) - low) / (high - low)
+        return (2 * place - 1)[:, np.newaxis]
 
     def decoded(self, points: Floats) -> Floats:
         """The code at a place between the ends."""
         low, high = self.ends
-        forward, back = self._maps
-        a, b = forward(low), forward(high)
-        place = (np.clip(points, -1, 1) + 1) / 2
-        codes: Floats = np.clip(back(a + place * (b - a)), low, high)
-        return codes
+        return np.clip(low + (np.clip(points, -1, 1) + 1) / 2 * (high - low), low, high)
+
+
+_STEPS = 2 * REACH
+
+
+@lru_cache(maxsize=64)
+def _edges(scale: str, low: float, high: float) -> Floats:
+    """Codes halfway between places on a scale, ascending: a code is compared, never transformed.
+
+    A logarithm of an array may round differently from place to place in it. A row would then not
+    be encoded by itself.
+    """
+    forward, back = _SCALES[scale]
+    a, b = forward(low), forward(high)
+    edges: Floats = back(a + (np.arange(_STEPS) + 0.5) / _STEPS * (b - a))
+    return np.maximum.accumulate(edges)
+
+
+@lru_cache(maxsize=1)
+def _circle() -> Floats:
+    """Points of the circle, equally far from one to the next, for the same reason."""
+    angles = np.arange(_STEPS) * (2 * math.pi / _STEPS)
+    return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
 @dataclass(frozen=True)
@@ -205,8 +218,24 @@ class Number(Linear):
         return float(self.lower), float(self.upper)
 
     @property
-    def _maps(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-        return _SCALES["log1p" if self.scale == "log" and self.lower <= 0 else self.scale]
+    def _scale(self) -> str:
+        return "log1p" if self.scale == "log" and self.lower <= 0 else self.scale
+
+    def points(self, codes: Floats) -> Floats:
+        """The place between the bounds on the scale, from −1 to 1."""
+        if self.scale == "linear":
+            return super().points(codes)
+        place = np.searchsorted(_edges(self._scale, *self.ends), codes, side="right")
+        return np.where(np.isnan(codes), np.nan, 2 * (place / _STEPS) - 1)[:, np.newaxis]
+
+    def decoded(self, points: Floats) -> Floats:
+        """The number at a place between the bounds on the scale."""
+        if self.scale == "linear":
+            return super().decoded(points)
+        forward, back = _SCALES[self._scale]
+        a, b = (forward(end) for end in self.ends)
+        numbers: Floats = back(a + (np.clip(points, -1, 1) + 1) / 2 * (b - a))
+        return np.clip(numbers, *self.ends)
 
     def codes(self, cells: Any) -> Floats:  # noqa: ANN401
         """The number."""
@@ -330,8 +359,11 @@ class Cycle(Column):
 
     def points(self, codes: Floats) -> Floats:
         """The point on the circle."""
-        angle = codes * (2 * math.pi / self.period)
-        return np.column_stack([np.cos(angle), np.sin(angle)])
+        present = ~np.isnan(codes)
+        points = np.full((len(codes), 2), np.nan)
+        step = np.floor(codes[present] / self.period * _STEPS).astype(np.int64)
+        points[present] = _circle()[step % _STEPS]
+        return points
 
     def decoded(self, points: Floats) -> Floats:
         """The number in whose direction a point lies."""

@@ -28,7 +28,7 @@ class _Levelled(Column):
 
     def __init__(
         self,
-        *levels: Any,
+        *levels: Any,  # noqa: ANN401
         weight: float = 1.0,
         missing: Any = "ignore",  # noqa: ANN401
         source: str = "",

@@ -148,11 +148,13 @@ class Schema:
             raise ValueError(f"{len(self.features)} columns are needed, got {len(cells)}")
         points = np.empty((len(cells[0]), self.width))
         dropped = np.zeros(len(points), dtype=np.bool_)
-        for name, given in zip(self.features, cells, strict=True):
-            column = self.columns[name]
-            codes, points[:, self.places[name]] = column.encoded(given)
-            if column.missing == "drop":
-                dropped |= np.isnan(codes)
+        # No value may raise a warning, which a caller could turn into an exception.
+        with np.errstate(all="ignore"):
+            for name, given in zip(self.features, cells, strict=True):
+                column = self.columns[name]
+                codes, points[:, self.places[name]] = column.encoded(given)
+                if column.missing == "drop":
+                    dropped |= np.isnan(codes)
         points[dropped] = np.nan
         return points
 
