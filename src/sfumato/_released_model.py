@@ -166,7 +166,7 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         check_is_fitted(self)
         if self.schema_ is not None:
             check_own_rows(X)
-            rows = _Encoded(frame_of(X, self.schema_))
+            rows = _Encoded(frame_of(X, self.schema_.unweighted))
             return squared_distances(rows, self.encoded_centers_, self.box_)
         X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
         return squared_distances(X, self.cluster_centers_, self.box_)
@@ -186,6 +186,9 @@ def keep_centers(model: Any, points: Floats, schema: Schema | None) -> None:  # 
 
 def name_features(model: Any, X: Any, groups: Any, schema: Schema | None = None) -> None:  # noqa: ANN401
     """Keep the names of the columns of a table, if it has any; (n, d) in the user's units."""
+    model.__dict__.pop("feature_names_in_", None)
+    if type(X) is np.ndarray:  # which has no names
+        return
     if schema is not None:
         model.feature_names_in_ = np.array(schema.features, dtype=object)
         return

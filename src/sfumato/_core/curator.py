@@ -31,6 +31,7 @@ from sfumato._core.releases.privtree import release_tree
 from sfumato._core.releases.sample_aggregate import release_block_means
 from sfumato._core.sampling.choice import Selector
 from sfumato._core.sampling.source import Noise, SecureNoise
+from sfumato._core.weighted import weighted
 from sfumato._lattice.box import Box, NanPolicy, columns_in
 from sfumato._schema.schema import Schema
 from sfumato.engines._elsewhere import names_of
@@ -102,7 +103,8 @@ class Curator(Uncopied):
         groups = groups if schema is None else schema.groups_with(groups)
 
         def reopen(schema: Schema) -> Rows:
-            return rows_of(X, groups=groups, max_rows_per_group=limit, schema=schema)
+            rows = rows_of(X, groups=groups, max_rows_per_group=limit, schema=schema)
+            return weighted(rows, schema)
 
         self._opening = Opening(X, groups, bounds, nan, noise, schema=schema, reopen=reopen)
         try:

@@ -17,11 +17,11 @@ from sfumato._base.files import write_whole
 from sfumato._base.types import Floats
 from sfumato._lattice.box import REACH, Box
 from sfumato._schema import toml
-from sfumato._schema.kinds import Column, Cycle, Date, Flag, Number
+from sfumato._schema.kinds import Column, Cycle, Date, Flag, Number, Weight
 from sfumato._schema.levels import LEVEL, Category, Ordinal
 
 KINDS: dict[str, type[Column]] = {
-    kind.kind: kind for kind in (Number, Category, Ordinal, Flag, Date, Cycle)
+    kind.kind: kind for kind in (Number, Category, Ordinal, Flag, Date, Cycle, Weight)
 }
 
 
@@ -34,7 +34,7 @@ class Schema:
         For names that are no Python names; others may be given as keywords.
     groups : str, optional
         The column that says whose rows are whose: one person is then protected, not one row.
-    named : Number, Category, Ordinal, Flag, Date or Cycle
+    named : Number, Category, Ordinal, Flag, Date, Cycle or Weight
         The columns, each by its name.
 
     Examples
@@ -61,6 +61,8 @@ class Schema:
             raise ValueError(f"column {groups!r} says whose rows are whose and is no feature")
         self.columns = given
         self.groups = groups
+        if sum(isinstance(column, Weight) for column in given.values()) > 1:
+            raise ValueError("a schema has at most one column of weights")
         if not self.features:
             raise ValueError(
                 "a schema needs at least one column that takes part in a fit: one with a weight "
@@ -83,7 +85,28 @@ class Schema:
     @cached_property
     def features(self) -> tuple[str, ...]:
         """The columns that take part in a fit, in the order in which they were declared."""
-        return tuple(name for name, column in self.columns.items() if column.weight > 0)
+        pairs = self.columns.items()
+        return tuple(n for n, c in pairs if c.weight > 0 and not isinstance(c, Weight))
+
+    @cached_property
+    def weights(self) -> Weight | None:
+        """How much a row counts, if a column says so."""
+        found = [column for column in self.columns.values() if isinstance(column, Weight)]
+        return found[0] if found else None
+
+    @property
+    def unweighted(self) -> Schema:
+        """The schema without the column of weights: what a row means, not how much it counts."""
+        if self.weights is None:
+            return self
+        others = {n: c for n, c in self.columns.items() if not isinstance(c, Weight)}
+        return Schema(others, groups=self.groups)
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns that are read: the features, then the one of weights."""
+        weights = [n for n, column in self.columns.items() if isinstance(column, Weight)]
+        return (*self.features, *weights)
 
     @cached_property
     def _ordered(self) -> tuple[str, ...]:
@@ -101,10 +124,15 @@ class Schema:
             start = stop
         return found
 
+    @cached_property
+    def dimensions(self) -> int:
+        """Number of coordinates of a point."""
+        return sum(self.columns[name].width for name in self.features)
+
     @property
     def width(self) -> int:
-        """Number of coordinates of a row."""
-        return sum(self.columns[name].width for name in self.features)
+        """Number of coordinates of a row: those of its point, then its copies if it has weights."""
+        return self.dimensions + (self.weights is not None)
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
@@ -122,7 +150,12 @@ class Schema:
 
     @cached_property
     def box(self) -> Box:
-        """The cube that coordinates lie in."""
+        """The cube that points lie in."""
+        return Box((-1.0,) * self.dimensions, (1.0,) * self.dimensions, "ignore")
+
+    @cached_property
+    def row_box(self) -> Box:
+        """The cube that rows lie in, with their copies as lattice steps in the last column."""
         return Box((-1.0,) * self.width, (1.0,) * self.width, "ignore")
 
     @cached_property
@@ -140,21 +173,25 @@ class Schema:
         return tuple(found)
 
     def encode(self, cells: Sequence[Any]) -> Floats:
-        """Encode rows, each by itself: cells (one sequence for each feature) to points (n, width).
+        """Encode rows, each by itself: cells, a sequence for each of `inputs`, to (n, width).
 
         NaN is a coordinate of a missing cell; a row that is to be dropped is NaN throughout.
         """
-        if len(cells) != len(self.features):
-            raise ValueError(f"{len(self.features)} columns are needed, got {len(cells)}")
+        if len(cells) != len(self.inputs):
+            raise ValueError(f"{len(self.inputs)} columns are needed, got {len(cells)}")
         points = np.empty((len(cells[0]), self.width))
         dropped = np.zeros(len(points), dtype=np.bool_)
         # No value may raise a warning, which a caller could turn into an exception.
         with np.errstate(all="ignore"):
-            for name, given in zip(self.features, cells, strict=True):
+            for name, given in zip(self.features, cells, strict=False):
                 column = self.columns[name]
                 codes, points[:, self.places[name]] = column.encoded(given)
                 if column.missing == "drop":
                     dropped |= np.isnan(codes)
+            if self.weights is not None:
+                copies = self.weights.codes(cells[-1])
+                points[:, -1] = copies / REACH
+                dropped |= (copies == 0) | np.isnan(points[:, :-1]).all(axis=1)
         points[dropped] = np.nan
         return points
 
@@ -169,14 +206,14 @@ class Schema:
         return found
 
     def decode(self, points: Floats) -> Floats:
-        """What points (k, width) mean: numbers (k, m) in the users' units, see `number_names`.
+        """What points (k, dimensions) mean: numbers (k, m) in the users' units, see `number_names`.
 
         Dates are days since 1970, ordinals places from 0 on, flags and levels shares.
         """
         return np.column_stack([self._decoded(points, name) for name in self.features])
 
     def in_words(self, points: Floats) -> list[dict[str, Any]]:
-        """What each of some points (k, width) means, by column, in the users' words."""
+        """What each of some points (k, dimensions) means, by column, in the users' words."""
         decoded = {name: self._decoded(points, name) for name in self.features}
         return [
             {name: self.columns[name].in_words(decoded[name][i]) for name in self.features}
@@ -184,7 +221,7 @@ class Schema:
         ]
 
     def cells(self, points: Floats) -> dict[str, list[Any]]:
-        """The rows of a table, by column, that points (n, width) are nearest to."""
+        """The rows of a table, by column, that points (n, dimensions) are nearest to."""
         found = {}
         for name in self.features:
             column = self.columns[name]
@@ -201,6 +238,8 @@ class Schema:
                 raise ValueError(f"the schema has no column {name!r}; its columns are {listed}")
             column = self.columns[name]
             chosen[name] = column if column.weight else replace(column, weight=1.0)
+        if self.weights is not None:
+            chosen[self.inputs[-1]] = self.weights
         return Schema(chosen, groups=self.groups)
 
     def groups_with(self, given: Any) -> Any:  # noqa: ANN401
