@@ -121,6 +121,17 @@ def _one_part(source: Any, column: Any, key: str, schema: Schema) -> Rows:  # no
     return weighted(divided(source, column, [key], None, schema)[0], schema)
 
 
+def reopened(
+    data: PrivateData, opening: Opening, data_type: type[PrivateData], names: Iterable[str]
+) -> tuple[PrivateData, Opening]:
+    """Open the same rows with other columns of their schema; see `Curator.over`."""
+    if opening.schema is None or opening.reopen is None:
+        raise ValueError("columns are chosen by a schema: this curator was opened without one")
+    schema = opening.schema.over(names)
+    rows = opening.reopen(schema)
+    return data_type(rows, schema.box, data.ledger, opening.noise), replace(opening, schema=schema)
+
+
 def keys_of_values(values: Iterable[Any]) -> dict[str, Any]:
     """The key of each value of a public list, as labels of rows have them."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
