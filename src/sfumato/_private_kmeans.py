@@ -59,8 +59,9 @@ class PrivateKMeans(ReleasedModel):
         and never compared with the data. By default a method that needs the number releases a
         noisy count.
     nan : {"ignore", "center", "drop"}, default="ignore"
-        What becomes of cells that are not finite numbers: a row counts with the columns that it
-        has; or they go to the centre of their column; or their row is dropped.
+        What becomes of cells that are not finite numbers. "ignore": their row counts with the
+        columns it has; "center": they go to the centre of their column, where many may look like a
+        cluster; "drop": their row is left out.
     max_rows_per_group : int, default=1
         With `fit(X, groups=…)`: rows kept of each group, all of which are protected together.
     random_state : int, RandomState instance or None
@@ -280,7 +281,7 @@ def _unit(schema: Schema | None) -> float:
 
 
 _NAN_NOTES = {
-    "ignore": "missing cells, if any, were ignored: a row counts with the columns that it has",
+    "ignore": "missing cells, if any, were ignored: a row counts with the columns it has",
     "center": "missing cells, if any, were put at the centre of their column",
     "drop": "rows with missing cells, if any, were left out",
 }

@@ -53,8 +53,9 @@ class Curator(Uncopied):
         Columns that a dict does not name are left alone.
     epsilon, delta : float
         The total budget of this dataset, across all fits; `delta=0` is pure ε-DP.
-    nan : {"center", "drop"}
-        What becomes of cells that are not finite numbers.
+    nan : {"ignore", "center", "drop"}
+        What becomes of cells that are not finite numbers: their row counts with the columns it has,
+        they go to the centre of their column, or their row is left out.
     groups : array or column name, optional
         Whose rows are whose. One whole group is then protected instead of one row.
     max_rows_per_group : int
