@@ -225,6 +225,7 @@ class Curator(Uncopied):
         share: Share,
         counts: Share | None = None,
         radius: int | Sequence[int] | None = None,
+        columns: int | None = None,
         joint: bool = False,
     ) -> CellTotals:
         """Release the coordinate sums of each cell, in lattice steps, and its count if asked.
@@ -232,16 +233,16 @@ class Curator(Uncopied):
         `counts` is a share for the counts of the same cells, from the same pass over the rows. With
         `radius`, one for all cells or one for each, rows enter relative to their centre, clipped to
         that many steps. The deviation stated is that of the cell with the largest radius, the
-        others' is in proportion. `joint=True` releases sums and counts together for one pure share,
-        with cylinder noise on (count, sums) or, without a radius, cube noise on (REACH·count,
-        sums).
+        others' is in proportion. With `columns` only so many columns, the first, are summed and
+        clipped. `joint=True` releases sums and counts together for one pure share, with cylinder
+        noise on (count, sums) or, without a radius, cube noise on (REACH·count, sums).
 
         Sensitivity: see `Totals`; (REACH·count, sums) moves by REACH in the largest entry, and with
         a radius (count, sums) of cell j by 1 and, in L2, by R_j.
         Guarantee: as `counts`, each part for its own share, with the scale of cell j calibrated to
         R_j; cube noise and cylinder noise are ε-DP for their one share.
         """
-        return release_sums(self._data, cells, share, counts, radius, joint=joint)
+        return release_sums(self._data, cells, share, counts, radius, columns, joint=joint)
 
     def choose(
         self, score: Score, *, share: Share, picks: int = 1, law: Selector = "exponential"
