@@ -12,6 +12,7 @@ from sfumato._core.answers import Answer, CellTotals, Tree
 from sfumato._core.declared import Opened, declared_bounds, declared_schema, opened_ledger
 from sfumato._core.parts import VIEWED, Opening, Undivided, divide, reopened, undivided
 from sfumato._core.private_data import PrivateData
+from sfumato._core.queries.breakdown import Breakdown
 from sfumato._core.queries.cells import Grid, Nearest
 from sfumato._core.queries.choose import Score
 from sfumato._core.queries.counts import Cells
@@ -21,6 +22,7 @@ from sfumato._core.queries.max_cover import Grids
 from sfumato._core.queries.moments import Moment
 from sfumato._core.queries.privtree import Domain
 from sfumato._core.queries.projection import Projection
+from sfumato._core.releases.breakdown import release_breakdown
 from sfumato._core.releases.choose import release_choice
 from sfumato._core.releases.counts import release_counts, release_sums
 from sfumato._core.releases.counts_each import release_batch
@@ -240,6 +242,17 @@ class Curator(Uncopied):
         """
         return release_batch(self._data, cells, share)
 
+    def breakdown(self, query: Breakdown, *, share: Share) -> list[Answer]:
+        """Release how many rows of each cell lie in each bin of each column, from one pass.
+
+        One answer for each column, of shape (cells, bins); every bin of every cell gets noise. A
+        row whose value of a column is missing is in no bin of it.
+
+        Sensitivity: see `Breakdown`: a row moves at most one count of each column by 1.
+        Guarantee: as `counts`, for one share for all columns together.
+        """
+        return release_breakdown(self._data, query, share)
+
     def sums(
         self,
         cells: Nearest | Grid | NearestInProjection,
@@ -247,6 +260,7 @@ class Curator(Uncopied):
         share: Share,
         counts: Share | None = None,
         radius: int | Sequence[int] | None = None,
+        columns: int | None = None,
         joint: bool = False,
     ) -> CellTotals:
         """Release the coordinate sums of each cell, in lattice steps, and its count if asked.
@@ -254,16 +268,16 @@ class Curator(Uncopied):
         `counts` is a share for the counts of the same cells, from the same pass over the rows. With
         `radius`, one for all cells or one for each, rows enter relative to their centre, clipped to
         that many steps. The deviation stated is that of the cell with the largest radius, the
-        others' is in proportion. `joint=True` releases sums and counts together for one pure share,
-        with cylinder noise on (count, sums) or, without a radius, cube noise on (REACH·count,
-        sums).
+        others' is in proportion. With `columns` only so many columns, the first, are summed and
+        clipped. `joint=True` releases sums and counts together for one pure share, with cylinder
+        noise on (count, sums) or, without a radius, cube noise on (REACH·count, sums).
 
         Sensitivity: see `Totals`; (REACH·count, sums) moves by REACH in the largest entry, and with
         a radius (count, sums) of cell j by 1 and, in L2, by R_j.
         Guarantee: as `counts`, each part for its own share, with the scale of cell j calibrated to
         R_j; cube noise and cylinder noise are ε-DP for their one share.
         """
-        return release_sums(self._data, cells, share, counts, radius, joint=joint)
+        return release_sums(self._data, cells, share, counts, radius, columns, joint=joint)
 
     def choose(
         self, score: Score, *, share: Share, picks: int = 1, law: Selector = "exponential"
