@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sfumato._accounting.budget import Account, Ledger
+from sfumato._accounting.budget import Account, Caps, Ledger
 from sfumato._accounting.receipt import Receipt
 from sfumato._base.types import Floats
-from sfumato._base.validation import check_delta, check_epsilon, check_whole
+from sfumato._base.validation import check_delta, check_epsilon, check_whole, is_private
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import NanPolicy
-from sfumato._private_bounds.estimate import UnboundedRows
+from sfumato._private_bounds.estimate import UnpreparedRows
 from sfumato._released_model import (
     ReleasedModel,
     is_restored,
@@ -27,9 +28,6 @@ from sfumato._released_model import (
 from sfumato._synopsis import Synopsis
 from sfumato.methods import Centers, Method, Task, clusters_of, method_of
 from sfumato.methods._base import check_centers
-
-PRIVATE = "private"
-"""What users write in place of bounds that are to be estimated."""
 
 
 class PrivateKMeans(ReleasedModel):
@@ -53,8 +51,10 @@ class PrivateKMeans(ReleasedModel):
         data. By default a method that needs the number releases a noisy count.
     nan : {"center", "drop"}, default="center"
         Cells that are not finite numbers go to the centre of their column, or their row is dropped.
-    max_rows_per_group : int, default=1
+    max_rows_per_group : int or "private", default=1
         With `fit(X, groups=…)`: rows kept of each group, all of which are protected together.
+        "private" chooses the number from a noisy histogram of rows per group, with a twentieth of
+        `epsilon`.
     random_state : int, RandomState instance or None
         Public randomness (starts). It never seeds the noise: two fits always differ.
 
@@ -94,7 +94,7 @@ class PrivateKMeans(ReleasedModel):
         method: str | Method = "auto",
         n_rows: int | None = None,
         nan: NanPolicy = "center",
-        max_rows_per_group: int = 1,
+        max_rows_per_group: int | str = 1,
         random_state: Any = None,  # noqa: ANN401
     ) -> None:
         self.n_clusters = n_clusters
@@ -151,14 +151,12 @@ class PrivateKMeans(ReleasedModel):
         self.__dict__.pop("feature_names_in_", None)
         if type(X) is not np.ndarray:  # which has no names
             name_features(self, X, groups)
-        for_method = opened.for_method if isinstance(opened, UnboundedRows) else epsilon
+        for_method = opened.for_method if isinstance(opened, UnpreparedRows) else epsilon
         numbers = (k, opened.n_features, for_method, delta, n_rows)
         most = opened.rows_per_neighbour
         task = Task(*numbers, choose_k=choose_k, max_rows_per_group=most)
         caps = method.caps(task)
-        curator, before, notes = (
-            opened.bounded() if isinstance(opened, UnboundedRows) else (opened, (), ())
-        )
+        curator, task, caps, before, notes = _prepared(opened, method, task, caps)
         name, ledger = type(method).__name__, curator.ledger
         account = reserved(self, curator, caps, name, request) if ledger.durable else None
         account = account or curator.reserve(name, caps)
@@ -191,16 +189,18 @@ class PrivateKMeans(ReleasedModel):
         if centers.synopsis is not None:
             self.synopsis_: Synopsis = centers.synopsis
 
-    def _open(self, X: Any, groups: Any, ledger: Ledger) -> Curator | UnboundedRows:  # noqa: ANN401
+    def _open(self, X: Any, groups: Any, ledger: Ledger) -> Curator | UnpreparedRows:  # noqa: ANN401
         """Open rows, (n, d); all that can be refused is refused here."""
-        private = isinstance(self.bounds, str) and self.bounds == PRIVATE
+        private, chooses = is_private(self.bounds), is_private(self.max_rows_per_group)
         if isinstance(X, Curator):
             if groups is not None:
                 raise ValueError("groups belong to the Curator: pass them where it is made")
             if private:
                 raise ValueError("a Curator has its bounds already: leave bounds='private' out")
+            if chooses:
+                raise ValueError("max_rows_per_group='private' belongs where the Curator is made")
             return X
-        return (UnboundedRows if private else Curator)(
+        return (UnpreparedRows if private or chooses else Curator)(
             X,
             bounds=self.bounds,
             nan=self.nan,
@@ -208,6 +208,20 @@ class PrivateKMeans(ReleasedModel):
             max_rows_per_group=self.max_rows_per_group,
             ledger=ledger,
         )
+
+
+def _prepared(
+    opened: Curator | UnpreparedRows, method: Method, task: Task, caps: Caps
+) -> tuple[Curator, Task, Caps, tuple[Account, ...], tuple[str, ...]]:
+    """Release what is missing of the rows; the task and its caps follow the rows per group found.
+
+    Returns a curator, both, the accounts of what was released, and notes on it.
+    """
+    if isinstance(opened, Curator):
+        return opened, task, caps, (), ()
+    curator, accounts, notes = opened.prepared()
+    task = replace(task, max_rows_per_group=curator.rows_per_neighbour)
+    return curator, task, method.caps(task), accounts, notes
 
 
 def _run(

@@ -37,8 +37,9 @@ class PrivateData(Uncopied):
     """The rows of one dataset with their bounds, their budget and their noise; see `Curator`.
 
     `rows_per_neighbour` is the number of rows by which neighbouring datasets differ at most,
-    `in_ball` says whether every row is known to lie in a ball of radius REACH, and `source` is the
-    chapter of docs/trusted.md about where the rows come from.
+    `grouped` says whether these are the rows of one group, `in_ball` whether every row is known to
+    lie in a ball of radius REACH, and `source` is the chapter of docs/trusted.md about where the
+    rows come from.
 
     Guarantee: rows are reached through `release` alone, which charges first. Noise is drawn through
     `perturb` and `draw` alone, for mechanisms whose scales were fixed before the rows were read.
@@ -58,6 +59,7 @@ class PrivateData(Uncopied):
         self.ledger = ledger
         self.box = box
         self.rows_per_neighbour = rows.max_rows_per_group or 1
+        self.grouped = rows.max_rows_per_group is not None
         self.in_ball = False
         self.source = MEMORY if getattr(rows, "in_memory", False) else FILES
 
