@@ -26,7 +26,11 @@ from sfumato._core.releases.choose import release_choice
 from sfumato._core.releases.counts import release_counts, release_sums
 from sfumato._core.releases.counts_each import release_batch
 from sfumato._core.releases.first_below import release_first_below
-from sfumato._core.releases.group_sizes import limited, release_group_sizes
+from sfumato._core.releases.group_sizes import (
+    check_groups,
+    choose_max_rows,
+    release_group_sizes,
+)
 from sfumato._core.releases.max_cover import Picked, release_cover
 from sfumato._core.releases.moments import release_moments
 from sfumato._core.releases.privtree import release_tree
@@ -103,12 +107,14 @@ class Curator(Uncopied):
             rows = rows_of(X, groups=groups, max_rows_per_group=limit or 1, width=width)
             box = Box.of(bounds, rows.n_features, nan)
             if limit is None:
-                chosen = limited(rows, ledger, noise)
-                rows = chosen.rows
-                self._opening = replace(self._opening, notes=(chosen.note,))
+                check_groups(rows, ledger)
             self._data = self._data_type(rows, box, ledger, noise)
         except NoFeature as refusal:
             self._data = undivided(refusal, self._opening, ledger)
+        if limit is None:
+            chosen = choose_max_rows(self._data)
+            self._data = self._data.keeping(chosen.number)
+            self._opening = replace(self._opening, notes=(chosen.note,))
 
     @property
     def ledger(self) -> Ledger:

@@ -110,6 +110,14 @@ class PrivateData(Uncopied):
         """Draw a choice by exact numbers."""
         return mechanism.draw(self.__noise, exact)
 
+    def keeping(self, max_rows: int) -> Self:
+        """Return the same data, not a copy, with so many rows of each group."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        other.__rows = self.__rows.keeping(max_rows)
+        other.rows_per_neighbour, other.neighbours = max_rows, neighbours_of(max_rows)
+        return other
+
     def seen_through(self, projection: Projection) -> Self:
         """Return the same data, not a copy, with each row mapped by a public projection."""
         view = object.__new__(type(self))

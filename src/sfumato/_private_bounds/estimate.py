@@ -17,7 +17,7 @@ from sfumato._core.curator import Curator
 from sfumato._core.declared import Opened, opened_ledger
 from sfumato._core.queries.histograms import Binning, EqualBins, LogBins
 from sfumato._core.releases.group_sizes import SLICE as SLICE_OF_GROUPS
-from sfumato._core.releases.group_sizes import check_limitable, limited
+from sfumato._core.releases.group_sizes import check_groups
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._lattice.box import Box, NanPolicy, columns_in
 from sfumato._ledger.durable import DurableLedger
@@ -146,7 +146,7 @@ class UnpreparedRows:
         Box.of(DEFAULT if is_private(bounds) else bounds, self.rows.n_features, nan)
         self._chooses = limit is None
         if self._chooses:
-            check_limitable(self.rows, ledger)
+            check_groups(self.rows, ledger)
         self.nan, self.ledger = nan, ledger
 
     @property
@@ -172,8 +172,8 @@ class UnpreparedRows:
         """
         accounts, notes, bounds = list[Account](), list[str](), self.bounds
         if self._chooses:
-            chosen = limited(self.rows, self.ledger)
-            self.rows = chosen.rows
+            chosen = HistogramCurator(self.rows, ledger=self.ledger).choose_max_rows()
+            self.rows = self.rows.keeping(chosen.number)
             accounts.append(chosen.account)
             notes.append(chosen.note)
         if bounds is None:

@@ -19,8 +19,6 @@ from sfumato._core.mechanisms import independent
 from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.group_sizes import GroupSizes
 from sfumato._core.releases.counts import Measurement
-from sfumato._core.sampling.source import Noise, SecureNoise
-from sfumato._lattice.box import Box
 from sfumato.engines._rows import Rows
 
 SLICE = Fraction(1, 20)
@@ -54,16 +52,16 @@ def release_group_sizes(data: PrivateData, query: GroupSizes, share: Share) -> A
 
 
 @dataclass(frozen=True)
-class LimitedRows:
-    """Rows with a released number of them for each group, its account and a note for receipts."""
+class MaxRows:
+    """The released number of rows that are kept of each group, its account and a note on it."""
 
-    rows: Rows
+    number: int
     account: Account
     note: str
 
 
-def check_limitable(rows: Rows, ledger: Ledger) -> None:
-    """Refuse, before any charge, what `limited` could not do."""
+def check_groups(rows: Rows, ledger: Ledger) -> None:
+    """Refuse, before any charge, rows for which there is no number to choose."""
     if rows.max_rows_per_group is None:
         raise ValueError(
             "max_rows_per_group='private' needs groups: whose rows are whose. Without them each "
@@ -76,25 +74,20 @@ def check_limitable(rows: Rows, ledger: Ledger) -> None:
         )
 
 
-def limited(rows: Rows, ledger: Ledger, noise: Noise | None = None) -> LimitedRows:
+def choose_max_rows(data: PrivateData) -> MaxRows:
     """Choose how many rows of each group are kept, with `SLICE` of ε in an account of its own.
 
     Guarantee: ε·SLICE-DP for adding or removing one whole group; see `GroupSizes`.
     """
-    check_limitable(rows, ledger)
-    # No query here looks at the bounds.
-    data = PrivateData(rows, Box.of((-1, 1), rows.n_features), ledger, noise or SecureNoise())
-    epsilon, query = ledger.total[0], GroupSizes(rows.n_features)
-    account = ledger.reserve("max_rows_per_group", Caps(pure=epsilon * SLICE))
+    epsilon, query = data.ledger.total[0], GroupSizes(data.box.n_features)
+    account = data.ledger.reserve("max_rows_per_group", Caps(pure=epsilon * SLICE))
     try:
         answer = release_group_sizes(data, query, account.rest("pure"))
     finally:
-        ledger.cancel(account)
-    chosen = best_limit(answer, query.edges, float(epsilon))
+        data.ledger.cancel(account)
+    number = best_limit(answer, query.edges, float(epsilon))
     cost = f"ε {float(epsilon * SLICE):.4g}"
-    return LimitedRows(
-        rows.keeping(chosen), account, f"max_rows_per_group {chosen}, chosen with {cost}"
-    )
+    return MaxRows(number, account, f"max_rows_per_group {number}, chosen with {cost}")
 
 
 def best_limit(answer: Answer, edges: tuple[int, ...], epsilon: float) -> int:
