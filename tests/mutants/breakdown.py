@@ -70,8 +70,8 @@ MUTANTS = {
     ),
     "cells in a projection are found without it": Mutant(
         QUERY,
-        "near, seen = near.cells, near.projection.see(rows)",
-        "near, seen = near.cells, rows[:, : near.cells.n_features]",
+        "near, seen = self.cells.cells, self.cells.projection.see(rows)",
+        "near, seen = self.cells.cells, rows[:, : self.cells.cells.n_features]",
         f"{LAW}::test_counts_are_the_definition_for_both_loops_and_any_cut",
     ),
     "a row that has nothing to find its cell by is in the first": Mutant(

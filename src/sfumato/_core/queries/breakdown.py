@@ -220,9 +220,10 @@ class Breakdown:
 
     def _in_cells(self, rows: Lattice) -> tuple[Lattice, Ints]:
         """Rows that have a column of those by which cells are found, and the cell of each."""
-        near, seen = self.cells, rows
-        if isinstance(near, NearestInProjection):
-            near, seen = near.cells, near.projection.see(rows)
+        if isinstance(self.cells, NearestInProjection):
+            near, seen = self.cells.cells, self.cells.projection.see(rows)
+        else:
+            near, seen = self.cells, rows
         there = (seen != ABSENT).any(axis=1)
         return rows[there], cells_of_nearest(seen[there], near.centers)
 
