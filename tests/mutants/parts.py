@@ -75,8 +75,8 @@ MUTANTS = {
     ),
     "the part of a view has all columns": Mutant(
         "_core/curator.py",
-        "replace(self._opening, refusal=VIEWED, schema=None, reopen=None)",
-        "replace(self._opening, schema=None, reopen=None)",
+        "replace(self._opening, refusal=VIEWED, schema=None)",
+        "replace(self._opening, schema=None)",
         f"{PARTS}::test_parts_and_views_and_opened_rows_cannot_be_divided",
     ),
 }
