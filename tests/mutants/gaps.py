@@ -126,8 +126,8 @@ MUTANTS = {
     ),
     "costs of what is absent": Mutant(
         "_lattice/kernels/costs.py",
-        "            best[:n] = _least(block, candidates)\n            block = gaps.filled(block, 0)\n",
-        "            best[:n] = _least(block, candidates)\n",
+        "_least(block, candidates)\n            block = gaps.filled(block, 0)\n",
+        "_least(block, candidates)\n",
         EACH_ROW,
     ),
     "swaps are scored by the first candidates alone": Mutant(
