@@ -170,6 +170,6 @@ MUTANTS = {
         "_core/curator.py",
         'nan: NanPolicy = "ignore"',
         'nan: NanPolicy = "center"',
-        "tests/unit/methods/test_missing.py::test_no_centre_is_where_missing_cells_would_be",
+        "tests/laws/test_missing_story.py::test_no_centre_is_where_missing_cells_would_be",
     ),
 }
