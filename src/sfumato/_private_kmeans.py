@@ -51,8 +51,10 @@ class PrivateKMeans(ReleasedModel):
     n_rows : int, optional
         Declares the number of rows public; it is taken as declared and never compared with the
         data. By default a method that needs the number releases a noisy count.
-    nan : {"center", "drop"}, default="center"
-        Cells that are not finite numbers go to the centre of their column, or their row is dropped.
+    nan : {"ignore", "center", "drop"}, default="ignore"
+        What becomes of cells that are not finite numbers. "ignore": their row counts with the
+        columns it has; "center": they go to the centre of their column, where many may look like a
+        cluster; "drop": their row is left out.
     max_rows_per_group : int, default=1
         With `fit(X, groups=…)`: rows kept of each group, all of which are protected together.
     random_state : int, RandomState instance or None
@@ -93,7 +95,7 @@ class PrivateKMeans(ReleasedModel):
         bounds: Any = None,  # noqa: ANN401
         method: str | Method = "auto",
         n_rows: int | None = None,
-        nan: NanPolicy = "center",
+        nan: NanPolicy = "ignore",
         max_rows_per_group: int = 1,
         random_state: Any = None,  # noqa: ANN401
     ) -> None:
@@ -228,7 +230,9 @@ def _nan_notes(nan: NanPolicy) -> tuple[str, ...]:
     """What became of missing cells: said whether there were any or not."""
     if nan == "drop":
         return ("rows with missing cells, if any, were left out",)
-    return ("missing cells, if any, were put at the centre of their column",)
+    if nan == "center":
+        return ("missing cells, if any, were put at the centre of their column",)
+    return ("missing cells, if any, were ignored: a row counts with the columns it has",)
 
 
 def load(path: str | os.PathLike[str]) -> PrivateKMeans:

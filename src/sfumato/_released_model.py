@@ -21,7 +21,6 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -29,6 +28,7 @@ from sfumato._accounting.budget import Account, Caps, Ledger
 from sfumato._accounting.guarantee import Guarantee
 from sfumato._accounting.receipt import Line, Receipt
 from sfumato._accounting.text import spent_words
+from sfumato._base import distances
 from sfumato._base.files import write_whole
 from sfumato._base.types import Floats, Ints
 from sfumato._core.curator import Curator
@@ -52,11 +52,14 @@ _Model = TypeVar("_Model")
 
 
 def squared_distances(X: Any, centers: Floats, box: Box) -> Iterator[Floats]:  # noqa: ANN401
-    """Squared distances to the centres, in the cube that the bounds span, block by block."""
+    """Squared distances to the centres, in the cube that the bounds span, block by block.
+
+    With `nan="ignore"` they are over the columns that a row has.
+    """
     points = box.to_cube(centers)
     for start in range(0, len(X), _BLOCK):
         block = box.to_cube(X[start : start + _BLOCK])
-        yield euclidean_distances(block, points, squared=True)
+        yield distances.squared_distances(block, points)
 
 
 def check_own_rows(X: Any) -> None:  # noqa: ANN401
@@ -77,8 +80,10 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def predict(self, X: Any) -> Ints:  # noqa: ANN401
         """Return the index of the nearest centre for rows that the caller brings.
 
-        Near is meant as in the fit: columns scaled by their bounds, rows clipped into them, cells
-        that are not finite numbers at the centre of their column.
+        Near is meant as in the fit: columns scaled by their bounds, rows clipped into them. Masked
+        cells and those that are not finite numbers are missing: distances are over the columns that
+        a row has, unless the model was fitted with `nan="center"` or "drop", where missing cells
+        are at the centre of their column. A row that has none is nearest to the first centre.
         """
         blocks = [scaled.argmin(axis=1) for scaled in self._distances(X)]
         return np.concatenate(blocks).astype(np.int64)
@@ -129,6 +134,7 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     def _distances(self, X: Any) -> Iterator[Floats]:  # noqa: ANN401
         check_is_fitted(self)
+        X = distances.unmasked(X)
         X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
         return squared_distances(X, self.cluster_centers_, self.box_)
 

@@ -15,6 +15,7 @@ NOISES = ("cube", "laplace", "gaussian")
 NEIGHBOURS = {
     "corner": (ROWS, np.vstack([ROWS, [[1.0, 3.0]]])),
     "far outside": (ROWS, np.vstack([[[1e9, -1e9]], ROWS])),
+    "half a row": (ROWS, np.vstack([ROWS, [[np.nan, 3.0]]])),
     "not a number": (ROWS, np.vstack([ROWS, [[np.nan, np.inf]]])),
     "one of many twins": (np.repeat(ROWS[:1], 50, axis=0), np.repeat(ROWS[:1], 51, axis=0)),
     "first row": (np.zeros((0, 2)), np.array([[0.0, -3.0]])),
@@ -50,7 +51,7 @@ def check_transcripts(one, other, account):
 
 @pytest.mark.parametrize("pair", NEIGHBOURS.values(), ids=NEIGHBOURS.keys())
 @pytest.mark.parametrize(("method", "budget"), PAYABLE)
-@pytest.mark.parametrize("nan", ["center", "drop"])
+@pytest.mark.parametrize("nan", ["ignore", "center", "drop"])
 def test_no_answer_loses_more_than_it_was_charged(method, pair, budget, nan):
     smaller, larger = (curator_of(rows, nan=nan) for rows in pair)
     check_replay(smaller, larger, method, budget)

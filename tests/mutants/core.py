@@ -153,7 +153,7 @@ MUTANTS = {
     ),
     "missing cells take a value from other rows": Mutant(
         "_lattice/box.py",
-        "scaled[~finite] = 0",
+        "scaled[~finite] = missing",
         "scaled[~finite] = scaled[finite].sum() % 100",
         "tests/unit/lattice/test_box.py::test_a_row_becomes_the_same_whatever_stands_beside_it",
     ),

@@ -21,6 +21,7 @@ from sfumato import Curator, Overspent, PrivateKMeans
 from sfumato._accounting.budget import Caps
 from sfumato._core.queries.counts import Grid
 from sfumato._core.testing import ReplayedNoise
+from sfumato._lattice.box import Box
 from sfumato._released_model import to_dict
 from sfumato.methods import NEEDS_DELTA, DPLloyd
 from tests.no_noise import NoNoise
@@ -308,10 +309,48 @@ def test_cells_that_are_not_numbers_are_not_an_error():
     holes = X.copy()
     holes[::7] = np.nan
     holes[1::7, 0] = np.inf
-    for nan in ("center", "drop"):
+    for nan in ("ignore", "center", "drop"):
         fitted = model(nan=nan).fit(holes)
         assert np.isfinite(fitted.cluster_centers_).all()
         assert fitted.predict(holes).shape == (len(holes),)
+
+
+def test_receipts_say_what_became_of_missing_cells():
+    words = {
+        "ignore": "were ignored: a row counts with the columns it has",
+        "center": "were put at the centre of their column",
+        "drop": "were left out",
+    }
+    for nan, said in words.items():
+        assert said in model(nan=nan).fit(X).receipt_.notes[-1]
+    assert words["ignore"] in model().fit(X).receipt_.notes[-1]
+
+
+def test_predict_looks_at_the_columns_that_a_row_has():
+    fitted = model(bounds=([0, -1], [1, 1])).fit(X)
+    fitted.cluster_centers_ = np.array([[0.1, 0.9], [0.8, -0.1]])
+    rows = np.array([[np.nan, 0.95], [0.2, np.inf], [np.nan, np.nan], [0.8, 0.0]])
+    distances = [[0.05, 1.05], [0.2, 1.2], [0, 0], [np.hypot(1.4, 0.9), 0.1]]
+    assert fitted.predict(rows).tolist() == [0, 0, 0, 1]
+    np.testing.assert_allclose(fitted.transform(rows), distances, atol=1e-9)
+    masked = np.ma.array(np.where(np.isfinite(rows), rows, 0.8), mask=~np.isfinite(rows))
+    assert fitted.predict(masked).tolist() == [0, 0, 0, 1]
+    np.testing.assert_allclose(fitted.transform(masked), distances, atol=1e-9)
+    for nan in ("center", "drop"):
+        fitted.box_ = Box(fitted.box_.lower, fitted.box_.upper, nan)
+        np.testing.assert_allclose(
+            fitted.transform(rows), fitted.transform(np.where(np.isfinite(rows), rows, [0.5, 0.0]))
+        )
+
+
+@pytest.mark.parametrize("nan", ["ignore", "center", "drop"])
+def test_saved_models_keep_what_becomes_of_missing_cells(nan, tmp_path):
+    fitted = model(nan=nan).fit(X)
+    fitted.save(tmp_path / "model.json")
+    again = sfumato.load(tmp_path / "model.json")
+    assert (again.nan, again.box_.nan) == (nan, nan)
+    rows = [[np.nan, 0.1], [0.9, np.nan]]
+    np.testing.assert_array_equal(again.transform(rows), fitted.transform(rows))
 
 
 def test_predict_is_near_in_the_cube_of_the_bounds():

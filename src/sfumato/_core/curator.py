@@ -49,8 +49,9 @@ class Curator(Uncopied):
         Public bounds, scalars or one value per column; not needed where the ledger declares them.
     epsilon, delta : float
         The total budget of this dataset, across all fits; `delta=0` is pure ε-DP.
-    nan : {"center", "drop"}
-        What becomes of cells that are not finite numbers.
+    nan : {"ignore", "center", "drop"}
+        What becomes of cells that are not finite numbers: their row counts with the columns it has,
+        they go to the centre of their column, or their row is left out.
     groups : array or column name, optional
         Whose rows are whose. One whole group is then protected instead of one row.
     max_rows_per_group : int
@@ -77,7 +78,7 @@ class Curator(Uncopied):
         bounds: Any = None,  # noqa: ANN401
         epsilon: float | None = None,
         delta: float = 0.0,
-        nan: NanPolicy = "center",
+        nan: NanPolicy = "ignore",
         groups: Any = None,  # noqa: ANN401
         max_rows_per_group: int = 1,
         ledger: Opened | None = None,
