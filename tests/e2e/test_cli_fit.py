@@ -143,6 +143,19 @@ def test_groups_are_protected_as_a_whole(people):
     assert groups == pytest.approx(4 * noise(), rel=0.02)
 
 
+def test_rows_per_group_can_be_chosen(people):
+    words = ("--columns", "age,hours", "--groups", "id", "--max-rows-per-group", "private")
+    told = json.loads(fit("visits.csv", *words, *BOUNDS, "--json", epsilon=5).stdout)["receipt"]
+    assert (told["queries"][0]["query"], told["queries"][0]["cost"]) == ("rows per group", "1/4")
+    (note,) = (note for note in told["notes"] if note.startswith("max_rows_per_group"))
+    number = note.split()[1].rstrip(",")
+    assert told["guarantee"]["neighbours"].startswith(f"one group of at most {number} row")
+    both = json.loads(
+        fit("visits.csv", *words, "--bounds", "private", "--json", "--force", epsilon=5).stdout
+    )
+    assert sum(note.startswith(("max_rows", "bounds")) for note in both["receipt"]["notes"]) == 2
+
+
 def test_the_default_method_is_the_estimators():
     assert f"[default: {sfumato.PrivateKMeans().method}]" in " ".join(
         run("fit", "--help").stdout.split()
@@ -177,6 +190,8 @@ def test_the_default_method_is_the_estimators():
         (["people.csv", *BOUNDS, "--groups", "id"], "no 'id' in it"),
         (["people.csv", *BOUNDS, "--max-rows-per-group", "2"], "needs --groups"),
         (["people.csv", *BOUNDS, "--groups", "age", "--max-rows-per-group", "0"], "at least 1"),
+        (["people.csv", *BOUNDS, "--max-rows-per-group", "private"], "needs --groups"),
+        (["people.csv", *BOUNDS, "--groups", "age", "--max-rows-per-group", "few"], "or private"),
         (["people.csv", *BOUNDS, "--method", "magic"], f"one of {', '.join(METHODS)}, got 'magic'"),
         (["people.csv", *BOUNDS, "--epsilon", "0"], "epsilon must be a positive"),
         (["people.csv", *BOUNDS, "--epsilon", "-1"], "epsilon must be a positive"),
