@@ -194,7 +194,7 @@ def _encoded(data: Any, owner: Any, schema: Schema) -> DaskTable:  # noqa: ANN40
     places_of(list(data.columns), schema)
     kinds = dict(zip(data.columns, data.dtypes, strict=True))
     frame_by(schema, pandas.DataFrame({name: _empty(kind) for name, kind in kinds.items()}))
-    chosen = data[[*schema.features, *([] if owner is None else [owner])]]
+    chosen = data[[*schema.inputs, *([] if owner is None else [owner])]]
     meta = _points(np.empty((0, schema.width)))
     if owner is not None:
         meta[OWNER] = _empty(kinds[owner])
@@ -217,7 +217,7 @@ def _points(values: Floats, index: Any = None) -> Any:  # noqa: ANN401
 
 def encoded_frame(frame: Any, schema: Schema, owner: Any) -> Any:  # noqa: ANN401
     """Encode a partition, a frame of pandas: the features, and the labels in the last column."""
-    points = _points(points_in(schema, frame.loc[:, list(schema.features)]), frame.index)
+    points = _points(points_in(schema, frame.loc[:, list(schema.inputs)]), frame.index)
     if owner is not None:
         points[OWNER] = frame[owner].array
     return points

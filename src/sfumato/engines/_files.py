@@ -152,12 +152,12 @@ def layout_of(
         )
     others = [*([] if groups is None else [groups]), *(keep := tuple(keep))]
     if schema is not None:
-        width = len(schema.features)
-        if columns is None and all(map(str.isdecimal, schema.features)):
-            columns = list(schema.features)
+        width = len(schema.inputs)
+        if columns is None and all(map(str.isdecimal, schema.inputs)):
+            columns = list(schema.inputs)
     listed: Sequence[Column] = columns if isinstance(columns, list) else []
     if schema is not None:
-        listed = listed or schema.features
+        listed = listed or schema.inputs
     text = Declared(
         header=header,
         separator=sep,

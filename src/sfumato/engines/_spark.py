@@ -374,7 +374,7 @@ def _encoded(table: DataFrame, schema: Schema | None) -> DataFrame:
     """The points of a schema's features, encoded by the executors, and the labels if there are."""
     if schema is None:
         return table
-    others = list(table.schema)[len(schema.features) :]
+    others = list(table.schema)[len(schema.inputs) :]
     kinds = ["double"] * schema.width + [field.dataType.simpleString() for field in others]
     names = ", ".join(f"c{i} {kind}" for i, kind in enumerate(kinds))
     return mapped(table, partial(worker.points, schema=schema), names)
