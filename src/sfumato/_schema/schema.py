@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -200,7 +199,9 @@ class Schema:
                 listed = ", ".join(self.columns)
                 raise ValueError(f"the schema has no column {name!r}; its columns are {listed}")
             column = self.columns[name]
-            chosen[name] = column if column.weight else replace(column, weight=1.0)
+            chosen[name] = (
+                column if column.weight else _column(name, {**column.to_dict(), "weight": 1.0})
+            )
         return Schema(chosen, groups=self.groups)
 
     def notes(self) -> tuple[str, ...]:
