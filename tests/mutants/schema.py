@@ -59,9 +59,9 @@ MUTANTS = {
     ),
     "a scale begins where the block does": Mutant(
         "_schema/kinds.py",
-        "place = np.searchsorted(_edges(self._scale, *self.ends), codes, side=\"right\")",
+        'place = np.searchsorted(_edges(self._scale, *self.ends), codes, side="right")',
         "place = np.searchsorted(_edges(self._scale, *self.ends) + np.nanmin(codes) - self.lower,"
-        " codes, side=\"right\")",
+        ' codes, side="right")',
         f"{KINDS}::test_a_row_is_encoded_by_itself",
     ),
     "a missing cell of a scale is its end": Mutant(
@@ -137,7 +137,7 @@ MUTANTS = {
         '[*row, *[""] * (width - len(row))]',
         "tests/unit/engines/formats/test_csv_columns.py::test_records_keep_their_cells",
     ),
-    "a schema is encoded after the shuffle": Mutant(
+    "rows of a partition have the labels of others": Mutant(
         "engines/_dask_worker.py",
         "points[OWNER] = frame[owner].array",
         "points[OWNER] = frame[owner].array[::-1]",
