@@ -29,6 +29,7 @@ SENSITIVE = {
     "moments": ("Squares", "Products"),
     "privtree": ("Branches",),
     "histograms": ("Histogram",),
+    "group_sizes": ("GroupSizes",),
 }
 MECHANISMS = {
     "mechanisms": None,
