@@ -14,6 +14,7 @@ from sfumato._accounting.receipt import Receipt
 from sfumato._base.types import Floats
 from sfumato._base.validation import check_delta, check_epsilon, check_whole, is_private
 from sfumato._core.curator import Curator
+from sfumato._core.queries.breakdown import Levels
 from sfumato._lattice.box import NanPolicy
 from sfumato._private_bounds.estimate import UnpreparedRows
 from sfumato._released_model import (
@@ -187,7 +188,8 @@ class PrivateKMeans(ReleasedModel):
             n_rows = round(n_rows / _unit(schema))
         numbers = (k, opened.n_features, for_method, delta, n_rows)
         most = opened.rows_per_neighbour
-        task = Task(*numbers, choose_k=choose_k, max_rows_per_group=most)
+        levels = tuple(Levels(*one) for one in schema.levels) if schema else ()
+        task = Task(*numbers, choose_k=choose_k, max_rows_per_group=most, levels=levels)
         caps = method.caps(task)
         curator, task, caps, before, notes = _prepared(opened, method, task, caps)
         name, ledger = type(method).__name__, curator.ledger

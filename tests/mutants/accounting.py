@@ -195,8 +195,8 @@ MUTANTS = {
     ),
     "auto forgets the group in its radii": Mutant(
         "methods/_auto/branches.py",
-        "fit.per_row(split.radius)",
-        "split.radius",
+        "noise, 16 / (fit.per_row(split.radius)",
+        "noise, 16 / (split.radius",
         f"{LAWS}::test_groups_of_m_rows_with_m_times_the_budget_are_treated_like_rows",
     ),
     "auto forgets the group in the radius around the mean": Mutant(

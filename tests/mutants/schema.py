@@ -89,19 +89,19 @@ MUTANTS = {
         f"{LEVELS}::test_levels_are_one_weight_apart",
     ),
     "a row to be dropped stays": Mutant(
-        "_schema/schema.py",
+        "_schema/encoding.py",
         "points[dropped] = np.nan",
         "points[dropped] = 0",
         f"{SCHEMA}::test_the_lattice_leaves_dropped_rows_out",
     ),
     "one dropped row drops its block": Mutant(
-        "_schema/schema.py",
+        "_schema/encoding.py",
         "dropped |= np.isnan(codes)",
         "dropped |= np.isnan(codes).any()",
         f"{SCHEMA}::test_rows_are_encoded",
     ),
     "coordinates are in the order of the table": Mutant(
-        "_schema/schema.py",
+        "_schema/encoding.py",
         "codes, points[:, self.places[name]] = column.encoded(given)",
         "codes, points[:, [*self.places.values()][[*self.features].index(name)]] = "
         "column.encoded(given)",
@@ -109,7 +109,7 @@ MUTANTS = {
     ),
     "columns of a frame are taken by position": Mutant(
         "engines/_cells.py",
-        "return [names.index(name) for name in schema.features]",
+        "return [names.index(name) for name in schema.inputs]",
         "return [*range(len(schema.features))]",
         f"{LAW}::test_frames_are_read_by_name",
     ),
