@@ -12,6 +12,7 @@ from sfumato._core.answers import Answer, CellTotals, Tree
 from sfumato._core.declared import Opened, declared_bounds, opened_ledger
 from sfumato._core.parts import VIEWED, Opening, Undivided, divide, undivided
 from sfumato._core.private_data import PrivateData
+from sfumato._core.queries.breakdown import Breakdown
 from sfumato._core.queries.cells import Grid, Nearest
 from sfumato._core.queries.choose import Score
 from sfumato._core.queries.counts import Cells
@@ -21,6 +22,7 @@ from sfumato._core.queries.max_cover import Grids
 from sfumato._core.queries.moments import Moment
 from sfumato._core.queries.privtree import Domain
 from sfumato._core.queries.projection import Projection
+from sfumato._core.releases.breakdown import release_breakdown
 from sfumato._core.releases.choose import release_choice
 from sfumato._core.releases.counts import release_counts, release_sums
 from sfumato._core.releases.counts_each import release_batch
@@ -204,6 +206,17 @@ class Curator(Uncopied):
         Guarantee: that of `counts` for each and its own share; their costs add.
         """
         return release_batch(self._data, cells, share)
+
+    def breakdown(self, query: Breakdown, *, share: Share) -> list[Answer]:
+        """Release how many rows of each cell lie in each bin of each column, from one pass.
+
+        One answer for each column, of shape (cells, bins); every bin of every cell gets noise. A
+        row whose value of a column is missing is in no bin of it.
+
+        Sensitivity: see `Breakdown`: a row moves at most one count of each column by 1.
+        Guarantee: as `counts`, for one share for all columns together.
+        """
+        return release_breakdown(self._data, query, share)
 
     def sums(
         self,

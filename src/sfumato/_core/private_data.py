@@ -121,8 +121,9 @@ class PrivateData(Uncopied):
 def admit(query: Any, kinds: Sequence[type], n_features: int) -> None:  # noqa: ANN401
     """Refuse anything but a query of these types, of this width, with an answer that fits.
 
-    A query has `n_features` columns. One that is made of others lists them in `parts`, each with
-    the types that are allowed there. One whose answer can be large says by `n_numbers` how many
+    A query has `n_features` columns; what looks at some columns of a row says by `end` how many it
+    needs. A query that is made of others lists them in `parts`, each with the types that are
+    allowed there. One whose answer can be large says by `n_numbers` how many
     integers it has.
     """
     # Exact types: a subclass, or somebody else's class, could keep the rows that it is shown.
@@ -133,7 +134,10 @@ def admit(query: Any, kinds: Sequence[type], n_features: int) -> None:  # noqa: 
         )
     for part, own in getattr(query, "parts", ()):
         admit(part, own, n_features)
-    if query.n_features != n_features:
+    if hasattr(query, "end"):
+        if query.end > n_features:
+            raise ValueError(f"{query} end at column {query.end}, but the data has {n_features}")
+    elif query.n_features != n_features:
         raise ValueError(f"{query}: {query.n_features} columns, but the data has {n_features}")
     numbers = getattr(query, "n_numbers", 0)
     if numbers > MAX_NUMBERS:
