@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato._base.files import write_whole
-from sfumato._base.types import Floats
-from sfumato._lattice.box import REACH, Box
 from sfumato._schema import toml
-from sfumato._schema.kinds import Column, Cycle, Date, Flag, Number
-from sfumato._schema.levels import Category, Ordinal
+from sfumato._schema.encoding import Encoding
+from sfumato._schema.kinds import Column, Cycle, Date, Flag, Number, Weight
+from sfumato._schema.levels import LEVEL, Category, Ordinal
 
 KINDS: dict[str, type[Column]] = {
-    kind.kind: kind for kind in (Number, Category, Ordinal, Flag, Date, Cycle)
+    kind.kind: kind for kind in (Number, Category, Ordinal, Flag, Date, Cycle, Weight)
 }
 
 
-class Schema:
+class Schema(Encoding):
     """What is public about a table. Columns that it does not name are left alone.
 
     Parameters
@@ -34,7 +30,7 @@ class Schema:
         For names that are no Python names; others may be given as keywords.
     groups : str, optional
         The column that says whose rows are whose: one person is then protected, not one row.
-    named : Number, Category, Ordinal, Flag, Date or Cycle
+    named : Number, Category, Ordinal, Flag, Date, Cycle or Weight
         The columns, each by its name.
 
     Examples
@@ -61,6 +57,8 @@ class Schema:
             raise ValueError(f"column {groups!r} says whose rows are whose and is no feature")
         self.columns = given
         self.groups = groups
+        if sum(isinstance(column, Weight) for column in given.values()) > 1:
+            raise ValueError("a schema has at most one column of weights")
         if not self.features:
             raise ValueError(
                 "a schema needs at least one column that takes part in a fit: one with a weight "
@@ -68,7 +66,7 @@ class Schema:
             )
 
     @classmethod
-    def of_bounds(cls, bounds: Mapping[str, Any]) -> Schema:
+    def of_bounds(cls, bounds: Mapping[str, Any], missing: str = "ignore") -> Schema:
         """The schema that bounds of some columns declare: {"age": (17, 90), …}."""
         found = {}
         for name, pair in bounds.items():
@@ -77,120 +75,16 @@ class Schema:
                     f"the bounds of column {name!r} must be a pair (lower, upper), got {pair!r}"
                 )
             lower, upper = (float(x) if isinstance(x, np.number) else x for x in pair)
-            found[name] = Number(lower, upper)
+            found[name] = Number(lower, upper, missing=missing)
         return cls(found)
 
-    @cached_property
-    def features(self) -> tuple[str, ...]:
-        """The columns that take part in a fit, in the order in which they were declared."""
-        return tuple(name for name, column in self.columns.items() if column.weight > 0)
-
-    @cached_property
-    def _ordered(self) -> tuple[str, ...]:
-        """Features in the order of their coordinates: categories come last."""
-        of_levels = [n for n in self.features if isinstance(self.columns[n], Category)]
-        return (*(n for n in self.features if n not in of_levels), *of_levels)
-
-    @cached_property
-    def places(self) -> dict[str, slice]:
-        """Which coordinates each feature takes."""
-        found, start = {}, 0
-        for name in self._ordered:
-            stop = start + self.columns[name].width
-            found[name] = slice(start, stop)
-            start = stop
-        return found
-
     @property
-    def width(self) -> int:
-        """Number of coordinates of a row."""
-        return sum(self.columns[name].width for name in self.features)
-
-    @property
-    def coordinate_names(self) -> tuple[str, ...]:
-        """A name for each coordinate."""
-        return tuple(n for name in self._ordered for n in self.columns[name].coordinate_names(name))
-
-    @property
-    def number_names(self) -> tuple[str, ...]:
-        """A name for each number of a decoded centre."""
-        return tuple(n for name in self.features for n in self.columns[name].number_names(name))
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ANN401
-        """A name for each coordinate, as scikit-learn's transformers have it."""
-        return np.array(self.coordinate_names, dtype=object)
-
-    @cached_property
-    def box(self) -> Box:
-        """The cube that coordinates lie in."""
-        return Box((-1.0,) * self.width, (1.0,) * self.width, "ignore")
-
-    @cached_property
-    def levels(self) -> tuple[tuple[int, int, int], ...]:
-        """Of each category its first coordinate, their number, and the value at a level.
-
-        The value is in lattice steps; elsewhere it is the same with a minus.
-        """
-        found = []
-        for name in self._ordered:
-            column, place = self.columns[name], self.places[name]
-            if isinstance(column, Category):
-                high = round(math.sqrt(0.5) * column.weight * REACH)
-                found.append((place.start, column.width, high))
-        return tuple(found)
-
-    def encode(self, cells: Sequence[Any]) -> Floats:
-        """Encode rows, each by itself: cells (one sequence for each feature) to points (n, width).
-
-        NaN is a coordinate of a missing cell; a row that is to be dropped is NaN throughout.
-        """
-        if len(cells) != len(self.features):
-            raise ValueError(f"{len(self.features)} columns are needed, got {len(cells)}")
-        points = np.empty((len(cells[0]), self.width))
-        dropped = np.zeros(len(points), dtype=np.bool_)
-        # No value may raise a warning, which a caller could turn into an exception.
-        with np.errstate(all="ignore"):
-            for name, given in zip(self.features, cells, strict=True):
-                column = self.columns[name]
-                codes, points[:, self.places[name]] = column.encoded(given)
-                if column.missing == "drop":
-                    dropped |= np.isnan(codes)
-        points[dropped] = np.nan
-        return points
-
-    def settled(self, points: Floats) -> Floats:
-        """Points (k, width) whose shares of levels are distributions, inside the cube."""
-        found = np.clip(points, -1.0, 1.0)
-        for name in self.features:
-            column, place = self.columns[name], self.places[name]
-            if isinstance(column, Category):
-                shares = column.decoded(found[:, place] / column.weight)
-                found[:, place] = (2 * shares - 1) * np.sqrt(0.5) * column.weight
-        return found
-
-    def decode(self, points: Floats) -> Floats:
-        """What points (k, width) mean: numbers (k, m) in the users' units, see `number_names`.
-
-        Dates are days since 1970, ordinals places from 0 on, flags and levels shares.
-        """
-        return np.column_stack([self._decoded(points, name) for name in self.features])
-
-    def in_words(self, points: Floats) -> list[dict[str, Any]]:
-        """What each of some points (k, width) means, by column, in the users' words."""
-        decoded = {name: self._decoded(points, name) for name in self.features}
-        return [
-            {name: self.columns[name].in_words(decoded[name][i]) for name in self.features}
-            for i in range(len(points))
-        ]
-
-    def cells(self, points: Floats) -> dict[str, list[Any]]:
-        """The rows of a table, by column, that points (n, width) are nearest to."""
-        found = {}
-        for name in self.features:
-            column = self.columns[name]
-            codes = column.nearest_codes(points[:, self.places[name]] / column.weight)
-            found[name] = [column.cell(code) for code in codes]
-        return found
+    def unweighted(self) -> Schema:
+        """The schema without the column of weights: what a row means, not how much it counts."""
+        if self.weights is None:
+            return self
+        others = {n: c for n, c in self.columns.items() if not isinstance(c, Weight)}
+        return Schema(others, groups=self.groups)
 
     def over(self, names: Iterable[str]) -> Schema:
         """The schema of some of its columns, all of which take part."""
@@ -201,14 +95,35 @@ class Schema:
                 raise ValueError(f"the schema has no column {name!r}; its columns are {listed}")
             column = self.columns[name]
             chosen[name] = column if column.weight else replace(column, weight=1.0)
+        if self.weights is not None:
+            chosen[self.inputs[-1]] = self.weights
         return Schema(chosen, groups=self.groups)
+
+    def groups_with(self, given: Any) -> Any:  # noqa: ANN401
+        """Whose rows are whose, as the schema says, or as it is given where the schema does not."""
+        if given is None or self.groups is None:
+            return self.groups if given is None else given
+        if not isinstance(given, str) or given != self.groups:
+            raise ValueError(
+                f"the schema says that column {self.groups!r} says whose rows are whose: leave "
+                "groups out"
+            )
+        return given
+
+    def without(self, name: object) -> Schema:
+        """The schema of all other columns, by one of which rows are divided."""
+        if name not in self.columns:
+            return self
+        return Schema({n: c for n, c in self.columns.items() if n != name}, groups=self.groups)
 
     def notes(self) -> tuple[str, ...]:
         """What a receipt says of each column: what was declared, and where it comes from."""
         found = []
         for name, column in self.columns.items():
             source = f" ({column.source.rstrip('.')})" if column.source else ""
-            found.append(f"declared of {name}: {column.public()}{source}")
+            part = "" if column.weight else "; it takes no part in the fit"
+            part = f"; weight {column.weight:g}" if 0 < column.weight < 1 else part
+            found.append(f"declared of {name}: {column.public()}{source}{part}{_missing(column)}")
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
@@ -254,9 +169,20 @@ class Schema:
         listed = ", ".join(f"{n}={type(c).__name__}" for n, c in self.columns.items())
         return f"Schema({listed}{groups})"
 
-    def _decoded(self, points: Floats, name: str) -> Floats:
-        column = self.columns[name]
-        return column.decoded(points[:, self.places[name]] / column.weight)
+
+_BECOMES = {
+    "ignore": "",
+    "drop": "; rows in which it is missing are left out",
+    "center": "; missing cells are put in its middle",
+    LEVEL: "; missing is a level of its own",
+}
+
+
+def _missing(column: Column) -> str:
+    """What becomes of missing cells, in words; that they are ignored is said of all."""
+    if isinstance(column.missing, str) and column.missing in _BECOMES:
+        return _BECOMES[column.missing]
+    return f"; missing cells count as {column.missing}"
 
 
 def _check(name: object, column: object) -> None:
