@@ -108,17 +108,27 @@ def bin_of(column, row):
     return part.index(max(part))
 
 
+def cell_of(cells, row):
+    """The definition: the centre nearest over the coordinates that are there, the first of equals.
+
+    None where there are none.
+    """
+    if isinstance(cells, NearestInProjection):
+        row, cells = cells.projection.see(lattice([row]))[0].tolist(), cells.cells
+    there = [i for i, x in enumerate(row) if x != ABSENT]
+    apart = [sum((row[i] - center[i]) ** 2 for i in there) for center in cells.centers.tolist()]
+    return apart.index(min(apart)) if there else None
+
+
 def slow(query, rows):
-    """The definition; the cell of a row is where it is counted alone."""
+    """The definition, one row at a time."""
     state = query.empty()
     for one in rows:
-        alone = Counts(query.cells).empty()
-        Counts(query.cells).add(lattice([one]), alone)
-        assert alone.sum() == 1
+        cell = cell_of(query.cells, one)
         for column, line in zip(query.columns, query.lines(), strict=True):
             place = bin_of(column, one)
-            if place is not None:
-                state[alone.argmax(), line.start + place] += 1
+            if place is not None and cell is not None:
+                state[cell, line.start + place] += 1
     return state
 
 

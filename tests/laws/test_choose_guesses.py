@@ -20,11 +20,10 @@ from sfumato._core.queries.breakdown import (
 )
 from sfumato._core.queries.cells import Nearest
 from sfumato._core.queries.choose import MAX_WEIGHT, Cost, Guesses
-from sfumato._core.queries.counts import Counts
 from sfumato._core.testing import RecordingCurator, ReplayedNoise, log_probabilities
 from sfumato._lattice.box import REACH
 from tests.laws.harness import loss
-from tests.laws.test_breakdown import bin_of
+from tests.laws.test_breakdown import bin_of, cell_of
 from tests.no_noise import NoNoise
 
 F = Fraction
@@ -66,20 +65,14 @@ def scores(score, rows):
     return score.scores(state).tolist()
 
 
-def cell_of(one):
-    alone = Counts(COUNTS.cells).empty()
-    Counts(COUNTS.cells).add(lattice([one]), alone)
-    return int(alone.argmax())
-
-
 def slow(score, rows):
     """The definition: from each bin the cell is guessed that weighs most there."""
     found = []
     for column in score.counts.columns:
         weight = {}
         for one in rows:
-            place, cell = bin_of(column, one), cell_of(one)
-            if place is not None:
+            place, cell = bin_of(column, one), cell_of(COUNTS.cells, one)
+            if place is not None and cell is not None:
                 weight.setdefault(place, [0, 0, 0])[cell] += score.weights[cell]
         found.append(sum(max(of_cells) for of_cells in weight.values()))
     return found

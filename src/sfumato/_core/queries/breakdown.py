@@ -16,12 +16,10 @@ import numpy as np
 from sfumato._base.types import Ints, Lattice
 from sfumato._core.queries.cells import ByContent, Nearest, Parts, Sensitivity
 from sfumato._core.queries.cubes import NearestInProjection
+from sfumato._lattice.box import ABSENT as ABSENT
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels.cubes import cells_of_nearest
 from sfumato._lattice.kernels.dispatch import blocks
-
-ABSENT = -REACH - 1
-"""The coordinate of a value that is missing."""
 
 NONE = -1
 """The bin of a row whose value is missing: it is counted nowhere in that column."""
@@ -193,8 +191,11 @@ BINS = (Levels, Slices, Directions, OrMissing)
 class Breakdown:
     """How many rows of each cell lie in each bin of each column: (cells, all bins in a line).
 
-    Sensitivity: a row lies in one cell and, in each column, in one bin of it or in none, whatever
-    its values. It moves at most one count of each of the c columns by 1: L1 = c, L2² = c, reached
+    The cell of a row is that of the centre nearest to it, or to its projection, over the coordinates
+    that it has there; a row without any is in no cell, and is counted nowhere.
+
+    Sensitivity: a row lies in one cell or in none and, in each column, in one bin of it or in none,
+    whatever its values. It moves at most one count of each of the c columns by 1: L1 = c, L2² = c, reached
     by every row without a missing value.
     """
 
@@ -250,16 +251,19 @@ class Breakdown:
         """Count one block of rows."""
         counts = state.reshape(-1)
         for block in blocks(rows, self.cells.n_cells):
-            first = self._cells_of(block) * self.n_bins
+            seen, centers = self._seen(block)
+            near = (seen != ABSENT).any(axis=1)
+            first = cells_of_nearest(seen[near], centers) * self.n_bins
             for column, line in zip(self.columns, self.lines(), strict=True):
-                places = column.places(block)
+                places = column.places(block[near])
                 there = places != NONE
                 np.add.at(counts, first[there] + places[there] + line.start, 1)
 
-    def _cells_of(self, rows: Lattice) -> Ints:
+    def _seen(self, rows: Lattice) -> tuple[Lattice, Ints]:
+        """Rows as their cells are told apart by, and the centres there."""
         if isinstance(self.cells, NearestInProjection):
-            return cells_of_nearest(self.cells.projection.see(rows), self.cells.cells.centers)
-        return cells_of_nearest(rows, self.cells.centers)
+            return self.cells.projection.see(rows), self.cells.cells.centers
+        return rows, self.cells.centers
 
 
 def _check_whole(name: str, value: object, least: int, most: int | None) -> None:
