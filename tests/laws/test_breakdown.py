@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps
 from sfumato._core.queries.breakdown import (
-    ABSENT,
     BINS,
     Breakdown,
     Directions,
@@ -23,7 +22,7 @@ from sfumato._core.queries.counts import MAX_NUMBERS, Counts, Grid, Nearest, Nea
 from sfumato._core.queries.projection import Projection
 from sfumato._core.sampling.source import SecureNoise
 from sfumato._core.testing import RecordingCurator, ReplayedNoise, use_loops
-from sfumato._lattice.box import REACH
+from sfumato._lattice.box import ABSENT, REACH
 from tests.laws.harness import loss
 from tests.no_noise import NoNoise
 
@@ -76,6 +75,8 @@ SOME = [
     (-1, 5, ABSENT, 9, REACH, REACH),
     (-REACH, -HIGH, HIGH, HIGH, ABSENT, 9),
     (REACH, 0, 0, 1, -9, ABSENT),
+    (ABSENT, ABSENT, HIGH, -HIGH, ABSENT, ABSENT),
+    (ABSENT, ABSENT, ABSENT, HIGH, ABSENT, ABSENT),
     CORNER,
     GONE,
 ]
@@ -109,25 +110,23 @@ def bin_of(column, row):
 
 
 def cell_of(cells, row):
-    """The definition: the centre nearest over the coordinates that are there, the first of equals.
-
-    None where there are none.
-    """
+    """The nearest centre over what a row has of its columns; None where it has none of them."""
+    seen = list(row)
     if isinstance(cells, NearestInProjection):
-        row, cells = cells.projection.see(lattice([row]))[0].tolist(), cells.cells
-    there = [i for i, x in enumerate(row) if x != ABSENT]
-    apart = [sum((row[i] - center[i]) ** 2 for i in there) for center in cells.centers.tolist()]
-    return apart.index(min(apart)) if there else None
+        seen, cells = cells.projection.see(lattice([row]))[0].tolist(), cells.cells
+    present = [i for i, x in enumerate(seen) if x != ABSENT]
+    far = [sum((seen[i] - c[i]) ** 2 for i in present) for c in cells.centers.tolist()]
+    return far.index(min(far)) if present else None
 
 
 def slow(query, rows):
-    """The definition, one row at a time."""
+    """The definition, row by row."""
     state = query.empty()
     for one in rows:
         cell = cell_of(query.cells, one)
         for column, line in zip(query.columns, query.lines(), strict=True):
             place = bin_of(column, one)
-            if place is not None and cell is not None:
+            if cell is not None and place is not None:
                 state[cell, line.start + place] += 1
     return state
 

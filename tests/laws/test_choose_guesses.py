@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps
 from sfumato._core.queries.breakdown import (
-    ABSENT,
     Breakdown,
     Directions,
     Levels,
@@ -21,7 +20,7 @@ from sfumato._core.queries.breakdown import (
 from sfumato._core.queries.cells import Nearest
 from sfumato._core.queries.choose import MAX_WEIGHT, Cost, Guesses
 from sfumato._core.testing import RecordingCurator, ReplayedNoise, log_probabilities
-from sfumato._lattice.box import REACH
+from sfumato._lattice.box import ABSENT, REACH
 from tests.laws.harness import loss
 from tests.laws.test_breakdown import bin_of, cell_of
 from tests.no_noise import NoNoise

@@ -1,8 +1,9 @@
-"""Bugs planted in counts of cells by bins of columns."""
+"""Bugs planted in counts of cells by bins of columns, and in sums of some columns."""
 
 from tests.mutants.mutant import Mutant
 
 LAW = "tests/laws/test_breakdown.py"
+COLUMNS = "tests/laws/test_counts_columns.py"
 QUERY = "_core/queries/breakdown.py"
 RELEASE = "_core/releases/breakdown.py"
 
@@ -69,9 +70,40 @@ MUTANTS = {
     ),
     "cells in a projection are found without it": Mutant(
         QUERY,
-        "cells_of_nearest(self.cells.projection.see(rows), self.cells.cells.centers)",
-        "cells_of_nearest(rows[:, : self.cells.cells.n_features], self.cells.cells.centers)",
+        "near, seen = self.cells.cells, self.cells.projection.see(rows)",
+        "near, seen = self.cells.cells, rows[:, : self.cells.cells.n_features]",
         f"{LAW}::test_counts_are_the_definition_for_both_loops_and_any_cut",
+    ),
+    "a row that has nothing to find its cell by is in the first": Mutant(
+        QUERY,
+        "there = (seen != ABSENT).any(axis=1)",
+        "there = np.ones(len(rows), dtype=np.bool_)\n"
+        "        seen[(seen == ABSENT).all(axis=1)] = 0",
+        f"{LAW}::test_counts_are_the_definition_for_both_loops_and_any_cut",
+    ),
+    "sums of some columns are noised for one": Mutant(
+        "_core/queries/counts.py",
+        "return self.n_features if self.columns is None else self.columns",
+        "return self.n_features if self.columns is None else 1",
+        f"{COLUMNS}::test_without_noise_the_sums_are_the_definition",
+    ),
+    "sums of some columns have the sensitivity of one less": Mutant(
+        "_core/queries/counts.py",
+        "        d = self.n_summed\n",
+        "        d = self.n_summed - (self.columns is not None)\n",
+        f"{COLUMNS}::test_the_worst_neighbour_loses_what_was_charged_and_no_more",
+    ),
+    "sums of some columns are not clipped": Mutant(
+        "_lattice/kernels/dispatch.py",
+        "loops.add_clipped(part, labels, first, radii, state)",
+        "loops.add_clipped(part, labels, first, radii + LONGEST, state)",
+        f"{COLUMNS}::test_a_row_moves_no_more_than_declared",
+    ),
+    "cells are found by the columns that are summed": Mutant(
+        "_lattice/kernels/dispatch.py",
+        "for block, labels in by_nearest(loops, rows, centers):\n        part",
+        "for block, labels in by_nearest(loops, rows[:, :q].copy(), first):\n        part",
+        f"{COLUMNS}::test_without_noise_the_sums_are_the_definition",
     ),
     "bins of somebody else are let in": Mutant(
         QUERY,

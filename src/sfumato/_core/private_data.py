@@ -37,9 +37,9 @@ class Chooser(Protocol[_Given, _Released]):
 class PrivateData(Uncopied):
     """The rows of one dataset with their bounds, their budget and their noise; see `Curator`.
 
-    `rows_per_neighbour` is the number of rows, copies of weighted ones included, by which
-    neighbouring datasets differ at most,
-    `in_ball` says whether every row is known to lie in a ball of radius REACH, and `source` is the
+    `rows_per_neighbour` is the number of rows by which neighbouring datasets differ at most, the
+    `copies` of weighted ones included; `grouped` says whether these are the rows of one group,
+    `in_ball` whether every row is known to lie in a ball of radius REACH, and `source` is the
     chapter of docs/trusted.md about where the rows come from.
 
     Guarantee: rows are reached through `release` alone, which charges first. Noise is drawn through
@@ -59,8 +59,9 @@ class PrivateData(Uncopied):
         self.__noise = noise
         self.ledger = ledger
         self.box = box
-        copies = rows.most if isinstance(rows, WeightedRows) else 1
-        self.rows_per_neighbour = (rows.max_rows_per_group or 1) * copies
+        self.copies = rows.most if isinstance(rows, WeightedRows) else 1
+        self.rows_per_neighbour = (rows.max_rows_per_group or 1) * self.copies
+        self.grouped = rows.max_rows_per_group is not None
         self.in_ball = False
         self.source = MEMORY if getattr(rows, "in_memory", False) else FILES
 
@@ -110,6 +111,15 @@ class PrivateData(Uncopied):
     def draw(self, mechanism: Chooser[_Exact, _Result], exact: _Exact) -> _Result:
         """Draw a choice by exact numbers."""
         return mechanism.draw(self.__noise, exact)
+
+    def keeping(self, max_rows: int) -> Self:
+        """Return the same data, not a copy, with so many rows of each group."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        other.__rows = self.__rows.keeping(max_rows)
+        other.rows_per_neighbour = max_rows * self.copies
+        other.neighbours = neighbours_of(max_rows)
+        return other
 
     def seen_through(self, projection: Projection) -> Self:
         """Return the same data, not a copy, with each row mapped by a public projection."""

@@ -229,7 +229,9 @@ def _asked(columns: Iterable[str] | None, known: Mapping[str, Column]) -> list[s
     asked = list(dict.fromkeys(columns))
     for name in asked:
         if name not in known:
-            raise ValueError(f"there is no column {name!r} to explain; there are {', '.join(known)}")
+            raise ValueError(
+                f"there is no column {name!r} to explain; there are {', '.join(known)}"
+            )
     if not asked:
         raise ValueError("columns must name at least one column")
     return asked

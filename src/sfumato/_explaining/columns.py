@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato._base.types import Floats
-from sfumato._core.queries.breakdown import Bins, BinsOfValues, Directions, Levels, OrMissing, Slices
+from sfumato._core.queries.breakdown import (
+    Bins,
+    BinsOfValues,
+    Directions,
+    Levels,
+    OrMissing,
+    Slices,
+)
 from sfumato._lattice.box import REACH
 from sfumato._schema.kinds import Column, Cycle, Date, Flag, Linear
 from sfumato._schema.levels import Category, Ordinal

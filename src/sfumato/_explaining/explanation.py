@@ -135,7 +135,9 @@ class Explanation:
     def ranked(self, cluster: int) -> list[tuple[str, float, float]]:
         """The columns by how far a cluster is from the rest in them: (name, score, deviation)."""
         self._check(cluster)
-        found = [(c.name, float(c.score[cluster]), float(c.score_std[cluster])) for c in self.columns]
+        found = [
+            (c.name, float(c.score[cluster]), float(c.score_std[cluster])) for c in self.columns
+        ]
         return sorted(found, key=lambda line: -line[1])
 
     def sentences(self, cluster: int) -> tuple[str, str]:

@@ -208,5 +208,3 @@ def _cells(column: Any, i: int) -> tuple[str, str]:  # noqa: ANN401
 def _rest_median(column: Any, i: int) -> str:  # noqa: ANN401
     noise = (column.median_high[i] - column.median_low[i]) / 2
     return _said(column, column.rest_median[i], noise)
-
-

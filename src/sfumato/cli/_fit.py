@@ -10,20 +10,20 @@ import numpy as np
 import typer
 
 from sfumato._base.files import atomic_path, atomic_text
-from sfumato._base.validation import check_delta, check_epsilon, check_whole
+from sfumato._base.validation import PRIVATE, check_delta, check_epsilon, check_whole
 from sfumato._lattice.box import NanPolicy
 from sfumato._ledger.store import LedgerError
-from sfumato._private_kmeans import PRIVATE, PrivateKMeans, load
+from sfumato._private_kmeans import PrivateKMeans, load
 from sfumato._released_model import text_of
 from sfumato.cli import _options as o
 from sfumato.cli._app import passes, print_json, progress
 from sfumato.cli._inputs import (
     check_engine,
-    check_groups,
     check_large,
     check_output,
     file_of,
     fit_on,
+    max_rows_of,
     needed_box,
     with_declared_bounds,
 )
@@ -115,7 +115,7 @@ def _model(request: o.Fit) -> PrivateKMeans:
     check_epsilon(request.epsilon)
     check_large(request, request.epsilon)
     check_delta(request.delta)
-    check_groups(request)
+    max_rows_per_group = max_rows_of(request)
     if request.n_rows is not None:
         check_whole(request.n_rows, "--n-rows", least=0)
     if request.random_state is not None and not 0 <= request.random_state < 2**32:
@@ -132,7 +132,7 @@ def _model(request: o.Fit) -> PrivateKMeans:
         method=method,
         n_rows=request.n_rows,
         nan=_POLICIES[request.nan],
-        max_rows_per_group=request.max_rows_per_group,
+        max_rows_per_group=max_rows_per_group,
         random_state=request.random_state,
     )
 

@@ -109,8 +109,13 @@ class Grouped(Refusing):
         ),
     ] = None
     max_rows_per_group: Annotated[
-        int, _option("M", "With --groups: how many rows of a group are used.")
-    ] = 1
+        str,
+        _option(
+            "M",
+            "With --groups: how many rows of a group are used. In a fit, `private` chooses the "
+            "number with a twentieth of ε.",
+        ),
+    ] = "1"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato._base.labels import keys_of
 from sfumato._base.types import Floats, Lattice
-from sfumato.engines._groups import has_key
+from sfumato.engines._groups import codes_of, has_key, sizes_of
 from sfumato.engines._memory import frame_of
 from sfumato.engines._partitions import Piece
 from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Task, counted
@@ -50,6 +50,11 @@ def encoded_partition(
     lattices = counted(encoder, most, blocks, labels, None)
     nothing = np.empty((0, width), dtype=np.int16)
     return np.concatenate([nothing, *(rows.copy() for rows in lattices)])
+
+
+def sizes_in(part: int, source: Any, owner: str, most: int) -> Results:  # noqa: ANN401
+    """Count the groups of each size, up to `most`, in a partition that holds whole groups."""
+    return [Partial((part,), sizes_of([codes_of(source[owner])], most))]
 
 
 def run_on(task: Task, parts: Sequence[int], lattices: Sequence[Lattice]) -> Results:

@@ -16,8 +16,7 @@ import numpy as np
 from sfumato._base.types import Ints, Lattice
 from sfumato._core.queries.cells import ByContent, Nearest, Parts, Sensitivity
 from sfumato._core.queries.cubes import NearestInProjection
-from sfumato._lattice.box import ABSENT as ABSENT
-from sfumato._lattice.box import REACH
+from sfumato._lattice.box import ABSENT, REACH
 from sfumato._lattice.kernels.cubes import cells_of_nearest
 from sfumato._lattice.kernels.dispatch import blocks
 
@@ -191,12 +190,12 @@ BINS = (Levels, Slices, Directions, OrMissing)
 class Breakdown:
     """How many rows of each cell lie in each bin of each column: (cells, all bins in a line).
 
-    The cell of a row is that of the centre nearest to it, or to its projection, over the coordinates
-    that it has there; a row without any is in no cell, and is counted nowhere.
+    The cell of a row is that of the centre nearest to it, or to its projection, over the
+    coordinates that it has there; a row without any is in no cell, and is counted nowhere.
 
     Sensitivity: a row lies in one cell or in none and, in each column, in one bin of it or in none,
-    whatever its values. It moves at most one count of each of the c columns by 1: L1 = c, L2² = c, reached
-    by every row without a missing value.
+    whatever its values. It moves at most one count of each of the c columns by 1: L1 = c, L2² = c,
+    reached by every row without a missing value.
     """
 
     cells: Nearest | NearestInProjection
@@ -251,19 +250,21 @@ class Breakdown:
         """Count one block of rows."""
         counts = state.reshape(-1)
         for block in blocks(rows, self.cells.n_cells):
-            seen, centers = self._seen(block)
-            near = (seen != ABSENT).any(axis=1)
-            first = cells_of_nearest(seen[near], centers) * self.n_bins
+            block, cells = self._in_cells(block)
+            first = cells * self.n_bins
             for column, line in zip(self.columns, self.lines(), strict=True):
-                places = column.places(block[near])
+                places = column.places(block)
                 there = places != NONE
                 np.add.at(counts, first[there] + places[there] + line.start, 1)
 
-    def _seen(self, rows: Lattice) -> tuple[Lattice, Ints]:
-        """Rows as their cells are told apart by, and the centres there."""
+    def _in_cells(self, rows: Lattice) -> tuple[Lattice, Ints]:
+        """Rows that have a column of those by which cells are found, and the cell of each."""
         if isinstance(self.cells, NearestInProjection):
-            return self.cells.projection.see(rows), self.cells.cells.centers
-        return rows, self.cells.centers
+            near, seen = self.cells.cells, self.cells.projection.see(rows)
+        else:
+            near, seen = self.cells, rows
+        there = (seen != ABSENT).any(axis=1)
+        return rows[there], cells_of_nearest(seen[there], near.centers)
 
 
 def _check_whole(name: str, value: object, least: int, most: int | None) -> None:
