@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -32,14 +31,15 @@ from sfumato._ledger.durable import DurableLedger
 from sfumato._schema.kinds import Column, Number, Weight
 from sfumato._schema.schema import Schema
 
-READABLE = 0.02
-"""The deviation of a count, over the size of a middling cluster, at which shares can be read."""
+READABLE, CLEAR = 0.02, 0.001
+"""Deviations of a count, over the size of a middling cluster: shares can just be read with the
+first, and with the second noise is hardly seen."""
 
 CHOOSING = Fraction(1, 5)
 """The part of ε that goes into the choice of columns, where there are too many."""
 
-LEAST = 3
-"""Columns that are counted however much noise there is."""
+LEAST, MOST = 3, 5
+"""Columns that are chosen, however much noise there is, and however little."""
 
 HEAVIEST = 64
 """What a row of a small cluster counts in the choice of columns."""
@@ -71,14 +71,13 @@ def plan_of(
 ) -> Plan:
     """Divide a budget: `sizes` (k,) were released before, one neighbour takes `rows` rows away.
 
-    Columns are chosen, unless `every` one is asked for, where there are more than can be read, by
-    so many more that it pays for the choice.
+    Columns are chosen, unless `every` one is asked for, where noise on the counts of all of them
+    would be seen and there are so many more that it pays for the choice.
     """
     middling = float(np.median(np.maximum(sizes, 1.0)))
-    fit = _columns_within(READABLE * middling / rows, epsilon, delta)
-    picks = None
-    if not every and n_columns > max(LEAST + 1, fit * 5 // 4):
-        picks = max(LEAST, int(fit * (1 - CHOOSING)))
+    clear, fit = (_columns_within(r * middling / rows, epsilon, delta) for r in (CLEAR, READABLE))
+    enough = max(LEAST, clear, min(MOST, int(fit * (1 - CHOOSING))))
+    picks = None if every or n_columns <= enough * 5 // 4 else enough
     for_counts = epsilon * (1 - CHOOSING) if picks else epsilon
     std = rows * _std_of(picks or n_columns, for_counts, delta)
     slices = int(np.clip(middling / (4 * std), FEWEST, MOST_SLICES))
@@ -156,8 +155,7 @@ def _counted(
             error.add_note(spent_words(account, where))
         raise
     finally:
-        curator_ledger = wide.ledger
-        curator_ledger.cancel(account)
+        account.ledger.cancel(account)
 
 
 def _told(
@@ -245,7 +243,7 @@ def _opened(
     known: Mapping[str, Column],
 ) -> tuple[Curator, Nearest | NearestInProjection, dict[str, tuple[Column, int]]]:
     """The rows with all columns that are needed, the clusters there, and where columns begin."""
-    points = np.asarray(centers, dtype=np.float64) * REACH
+    points = np.rint(np.asarray(centers, dtype=np.float64) * REACH).astype(np.int64)
     if schema is None:
         return curator, Nearest(points), {n: (c, i) for i, (n, c) in enumerate(known.items())}
     others = [name for name in asked if name not in schema.features]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -125,7 +126,7 @@ def _line(name: str, column: Column, start: int, slices: int, gaps: bool) -> Bin
     bins = Slices(start, _on_lattice(edges[1:-1], column.weight))
     codes = column.decoded(edges[:, np.newaxis])[:, 0]
     shown = [str(column.cell(c)) if isinstance(column, Date) else number(c) for c in codes]
-    labels = tuple(f"{a} to {b}" for a, b in zip(shown, shown[1:], strict=False))
+    labels = tuple(f"{a} to {b}" for a, b in pairwise(shown))
     return Binned(name, column, OrMissing(bins) if gaps else bins, labels, edges)
 
 
@@ -134,5 +135,5 @@ def _circle(name: str, column: Cycle, start: int, parts: int, gaps: bool) -> Bin
     angles = (np.arange(parts) + 0.5) * (2 * math.pi / parts)
     vectors = np.rint(REACH * np.column_stack([np.cos(angles), np.sin(angles)])).astype(np.int64)
     ends = [number(column.period * i / parts) for i in range(parts + 1)]
-    labels = tuple(f"{a} to {b}" for a, b in zip(ends, ends[1:], strict=False))
+    labels = tuple(f"{a} to {b}" for a, b in pairwise(ends))
     return _found(name, column, Directions(start, vectors), labels, gaps)

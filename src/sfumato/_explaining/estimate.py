@@ -31,18 +31,17 @@ class Sizes:
 class Shares:
     """The shares of bins in every cluster (k, bins), and one standard deviation of their noise.
 
-    `whole` has the shares of all clusters together, `rest` those of all but each cluster.
+    `rest` has the shares of all clusters but each one.
     """
 
     values: Floats
     std: Floats
-    whole: Floats
     rest: Floats
     rest_std: Floats
 
 
 def sizes_of(counts: Sequence[Floats], std: float) -> Sizes:
-    """The sizes that agree best with the counts (k, bins) of every column, which all add up to them.
+    """The sizes that agree best with the counts (k, bins) of all columns, which add up to them.
 
     Each column's total has the variance bins·std²: they are weighted by its inverse.
     """
@@ -55,18 +54,15 @@ def shares_of(counts: Floats, std: float, sizes: Sizes) -> Shares:
     """The shares of one column's bins, from its counts (k, bins) and the sizes of all columns.
 
     Counts move by equal parts until they add up to the size, which is least squares. Shares are
-    drawn towards those of the whole where noise is what sets them apart (James and Stein), and
-    are the nearest distribution to that.
+    then drawn towards those of the whole, as far as noise is what sets them apart (James and
+    Stein). The nearest distributions to that are returned.
     """
     bins = counts.shape[1]
     settled = counts + ((sizes.values - counts.sum(axis=1)) / bins)[:, np.newaxis]
-    safe = sizes.safe[:, np.newaxis]
-    total = max(float(sizes.safe.sum()), 1.0)
-    whole = on_simplex((settled.sum(axis=0) / total)[np.newaxis] + _spare(settled, total, bins))[0]
-    raw = settled / safe + ((1 - settled.sum(axis=1) / safe[:, 0]) / bins)[:, np.newaxis]
+    raw, whole = _per_row(settled, sizes.safe), _per_row(settled.sum(axis=0, keepdims=True))
     error = _share_std(on_simplex(raw), std, sizes, bins)
-    values = on_simplex(whole + _kept(raw - whole, error) * (raw - whole))
-    return Shares(values, error, whole, *_rest(values, error, sizes.safe))
+    values = on_simplex(_towards(on_simplex(whole), raw, error))
+    return Shares(values, error, *_rest(values, error, sizes.safe))
 
 
 def differences(shares: Shares) -> tuple[Floats, Floats]:
@@ -76,8 +72,20 @@ def differences(shares: Shares) -> tuple[Floats, Floats]:
     return apart, noise
 
 
-def _spare(settled: Floats, total: float, bins: int) -> float:
-    return (1 - float(settled.sum()) / total) / bins
+def _per_row(counts: Floats, sizes: Floats | None = None) -> Floats:
+    """Counts (k, bins) over sizes (k,); what the sizes have more is spread over all bins."""
+    totals = counts.sum(axis=1)
+    safe = np.maximum(totals, 1.0) if sizes is None else sizes
+    found: Floats = (counts + ((safe - totals) / counts.shape[1])[:, np.newaxis]) / safe[:, None]
+    return found
+
+
+def _towards(target: Floats, shares: Floats, error: Floats) -> Floats:
+    """Shares (k, bins), drawn towards a target by that part of the difference that noise makes."""
+    apart = shares - target
+    seen, noise = (np.square(part).sum(axis=1, keepdims=True) for part in (apart, error))
+    drawn: Floats = target + (1 - np.minimum(noise / np.maximum(seen, 1e-300), 1)) * apart
+    return drawn
 
 
 def _share_std(shares: Floats, std: float, sizes: Sizes, bins: int) -> Floats:
@@ -87,13 +95,6 @@ def _share_std(shares: Floats, std: float, sizes: Sizes, bins: int) -> Floats:
     variance = of_count - 2 * shares * of_size / bins + shares**2 * of_size
     found: Floats = np.sqrt(np.maximum(variance, 0)) / sizes.safe[:, np.newaxis]
     return found
-
-
-def _kept(apart: Floats, error: Floats) -> Floats:
-    """The part of a difference from the whole that noise does not explain, (k, 1)."""
-    seen, noise = (np.square(part).sum(axis=1, keepdims=True) for part in (apart, error))
-    kept: Floats = 1 - np.minimum(noise / np.maximum(seen, 1e-300), 1)
-    return kept
 
 
 def _rest(values: Floats, error: Floats, sizes: Floats) -> tuple[Floats, Floats]:

@@ -76,7 +76,7 @@ def _by_median(column: Any, i: int) -> str:  # noqa: ANN401
     if column.name.lower() == "age":
         return f"{'older' if here > there else 'younger'} than the rest ({against})"
     pair = ("later", "earlier") if isinstance(column.binned.column, Date) else ("higher", "lower")
-    return f"{column.name} {pair[0] if here > there else pair[1]} than in the rest ({against})"
+    return f"{pair[0] if here > there else pair[1]} {column.name} than the rest ({against})"
 
 
 def _by_bin(column: Any, i: int) -> str:  # noqa: ANN401
