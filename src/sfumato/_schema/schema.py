@@ -93,9 +93,7 @@ class Schema(Encoding):
                 listed = ", ".join(self.columns)
                 raise ValueError(f"the schema has no column {name!r}; its columns are {listed}")
             column = self.columns[name]
-            chosen[name] = (
-                column if column.weight else _column(name, {**column.to_dict(), "weight": 1.0})
-            )
+            chosen[name] = column if column.weight else column.weighing(1.0)
         if self.weights is not None:
             chosen[self.inputs[-1]] = self.weights
         return Schema(chosen, groups=self.groups)
