@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from sfumato._private_bounds.estimate import estimate_bounds as estimate_bounds
     from sfumato._private_kmeans import PrivateKMeans as PrivateKMeans
     from sfumato._private_kmeans import load as load
+    from sfumato._schema.kinds import Cycle as Cycle
+    from sfumato._schema.kinds import Date as Date
+    from sfumato._schema.kinds import Flag as Flag
+    from sfumato._schema.kinds import Number as Number
+    from sfumato._schema.levels import Category as Category
+    from sfumato._schema.levels import Ordinal as Ordinal
+    from sfumato._schema.schema import Schema as Schema
     from sfumato._synopsis import Synopsis as Synopsis
     from sfumato.engines._files import TableFile as TableFile
     from sfumato.local._clustering import LocalClustering as LocalClustering
@@ -29,6 +36,13 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOMES = {
+    "Schema": "sfumato._schema.schema",
+    "Ordinal": "sfumato._schema.levels",
+    "Number": "sfumato._schema.kinds",
+    "Flag": "sfumato._schema.kinds",
+    "Date": "sfumato._schema.kinds",
+    "Cycle": "sfumato._schema.kinds",
+    "Category": "sfumato._schema.levels",
     "Box": "sfumato._lattice.box",
     "Curator": "sfumato._core.curator",
     "Ledger": "sfumato._ledger.ledger",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,13 +19,17 @@ from sfumato._private_bounds.estimate import UnboundedRows
 from sfumato._released_model import (
     ReleasedModel,
     is_restored,
+    keep_centers,
     keep_release,
     load_as,
     name_features,
     reserved,
     spent_note,
 )
+from sfumato._schema.schema import Schema
 from sfumato._synopsis import Synopsis
+from sfumato.engines._progress import shown
+from sfumato.engines._threads import threads
 from sfumato.methods import Centers, Method, Task, clusters_of, method_of
 from sfumato.methods._base import check_centers
 
@@ -43,9 +48,10 @@ class PrivateKMeans(ReleasedModel):
         The privacy budget ε of this fit.
     delta : float, default=0.0
         0 is pure ε-DP; a δ above 0 allows Gaussian noise.
-    bounds : pair (lower, upper) or "private"
-        Public bounds, scalars or one value per column. Required, and never read from the data:
-        what lies outside is clipped. "private" estimates them with a quarter of `epsilon`.
+    bounds : pair (lower, upper), dict of pairs by column name, or "private"
+        Public bounds, scalars or one value per column. Required without a schema, and never read
+        from the data: what lies outside is clipped. Columns that a dict does not name are left
+        alone. "private" estimates them with a quarter of `epsilon`.
     method : str or method, default="auto"
         A name in `sfumato.METHODS`, or a configured instance such as `DPLloyd(iterations=3)`.
     n_rows : int, optional
@@ -57,11 +63,25 @@ class PrivateKMeans(ReleasedModel):
         With `fit(X, groups=…)`: rows kept of each group, all of which are protected together.
     random_state : int, RandomState instance or None
         Public randomness (starts). It never seeds the noise: two fits always differ.
+    schema : Schema, optional
+        What is public about each column, in place of `bounds` and `nan`: numbers, categories,
+        dates. It also names the column of the groups.
+    n_jobs : int, optional
+        Threads of a pass over rows in memory or in files; by default all processors.
+    verbose : int, default=0
+        1 prints the progress of every pass to the standard error, for the owner of the rows.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        The centres, in the user's units.
+        The centres, in the user's units. With a schema there is one number for each of
+        `schema_.number_names`: a share for each level of a category, days since 1970 for a date.
+    cluster_profiles_ : list of dict
+        With a schema: every centre in the user's words, by column.
+    schema_ : Schema
+        With a schema, or bounds by name: what was declared.
+    encoded_centers_ : ndarray of shape (n_clusters, schema_.width)
+        With a schema: the centres in the cube that distances are measured in.
     cluster_sizes_ : ndarray of shape (n_clusters,)
         Noisy sizes of the clusters.
     bounds_ : pair of ndarrays of shape (n_features,)
@@ -84,7 +104,7 @@ class PrivateKMeans(ReleasedModel):
 
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         n_clusters: int | str = 8,
         *,
@@ -93,9 +113,12 @@ class PrivateKMeans(ReleasedModel):
         bounds: Any = None,  # noqa: ANN401
         method: str | Method = "auto",
         n_rows: int | None = None,
-        nan: NanPolicy = "center",
+        nan: NanPolicy = "ignore",
         max_rows_per_group: int = 1,
         random_state: Any = None,  # noqa: ANN401
+        schema: Schema | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.epsilon = epsilon
@@ -106,6 +129,9 @@ class PrivateKMeans(ReleasedModel):
         self.nan = nan
         self.max_rows_per_group = max_rows_per_group
         self.random_state = random_state
+        self.schema = schema
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(
         self,
@@ -139,6 +165,10 @@ class PrivateKMeans(ReleasedModel):
             The fitted model.
 
         """
+        with threads(self.n_jobs), shown(self.verbose):
+            return self._fit(X, groups, request)
+
+    def _fit(self, X: Any, groups: Any, request: str | None) -> Self:  # noqa: ANN401
         method = method_of(self.method)
         k, choose_k = clusters_of(self.n_clusters, method)
         n_rows = None if self.n_rows is None else check_whole(self.n_rows, "n_rows", least=0)
@@ -147,10 +177,11 @@ class PrivateKMeans(ReleasedModel):
         if request is not None and is_restored(self, X, request):
             return self
         opened = self._open(X, groups, Ledger(epsilon, delta))
-        self.n_features_in_ = opened.n_features
+        schema = opened.schema if isinstance(opened, Curator) else None
+        self.n_features_in_ = len(schema.features) if schema else opened.n_features
         self.__dict__.pop("feature_names_in_", None)
         if type(X) is not np.ndarray:  # which has no names
-            name_features(self, X, groups)
+            name_features(self, X, groups, schema)
         for_method = opened.for_method if isinstance(opened, UnboundedRows) else epsilon
         numbers = (k, opened.n_features, for_method, delta, n_rows)
         most = opened.rows_per_neighbour
@@ -177,19 +208,19 @@ class PrivateKMeans(ReleasedModel):
     ) -> None:
         """Keep what was released, and nothing else."""
         self.box_ = curator.box
-        self.cluster_centers_ = curator.box.from_lattice(centers.points)
+        keep_centers(self, centers.points, curator.schema)
         self.cluster_sizes_: Floats = centers.sizes
         self.receipt_ = Receipt.of(
             *accounts,
             method=accounts[-1].purpose,
             neighbours=curator.neighbours,
             chapters=(*curator.ledger.chapters, curator.source, "Estimator"),
-            notes=(*curator.notes, *notes, *_nan_notes(curator.box.nan)),
+            notes=(*curator.notes, *notes, _nan_note(curator.box.nan)),
         )
         self.__dict__.pop("synopsis_", None)
         self.__dict__.pop("request_", None)
         if centers.synopsis is not None:
-            self.synopsis_: Synopsis = centers.synopsis
+            self.synopsis_: Synopsis = replace(centers.synopsis, schema=curator.schema)
 
     def _open(self, X: Any, groups: Any, ledger: Ledger) -> Curator | UnboundedRows:  # noqa: ANN401
         """Open rows, (n, d); all that can be refused is refused here."""
@@ -199,14 +230,29 @@ class PrivateKMeans(ReleasedModel):
                 raise ValueError("groups belong to the Curator: pass them where it is made")
             if private:
                 raise ValueError("a Curator has its bounds already: leave bounds='private' out")
+            if self.schema is not None and self.schema != X.schema:
+                raise ValueError("a Curator has a schema of its own: leave schema out")
             return X
-        return (UnboundedRows if private else Curator)(
+        if private and self.schema is not None:
+            raise ValueError("a schema declares the bounds of its columns: leave bounds out")
+        limit = self.max_rows_per_group
+        if private:
+            return UnboundedRows(
+                X,
+                bounds=self.bounds,
+                nan=self.nan,
+                groups=groups,
+                max_rows_per_group=limit,
+                ledger=ledger,
+            )
+        return Curator(
             X,
             bounds=self.bounds,
             nan=self.nan,
             groups=groups,
-            max_rows_per_group=self.max_rows_per_group,
+            max_rows_per_group=limit,
             ledger=ledger,
+            schema=self.schema,
         )
 
 
@@ -224,11 +270,16 @@ def _run(
         curator.ledger.cancel(account)
 
 
-def _nan_notes(nan: NanPolicy) -> tuple[str, ...]:
+_NAN_NOTES = {
+    "ignore": "missing cells, if any, were ignored: a row counts with the columns that it has",
+    "center": "missing cells, if any, were put at the centre of their column",
+    "drop": "rows with missing cells, if any, were left out",
+}
+
+
+def _nan_note(nan: NanPolicy) -> str:
     """What became of missing cells: said whether there were any or not."""
-    if nan == "drop":
-        return ("rows with missing cells, if any, were left out",)
-    return ("missing cells, if any, were put at the centre of their column",)
+    return _NAN_NOTES[nan]
 
 
 def load(path: str | os.PathLike[str]) -> PrivateKMeans:

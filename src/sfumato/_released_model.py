@@ -32,11 +32,14 @@ from sfumato._accounting.text import spent_words
 from sfumato._base.files import write_whole
 from sfumato._base.types import Floats, Ints
 from sfumato._core.curator import Curator
-from sfumato._lattice.box import Box
+from sfumato._lattice.box import REACH, Box
 from sfumato._ledger.durable import DurableLedger
+from sfumato._schema.schema import Schema
 from sfumato._synopsis import Synopsis
 from sfumato.engines._elsewhere import names_of
+from sfumato.engines._memory import frame_of
 from sfumato.engines._open import elsewhere, split_groups
+from sfumato.engines._rows import Frame
 from sfumato.methods import METHODS
 
 _BLOCK = 65_536
@@ -59,6 +62,20 @@ def squared_distances(X: Any, centers: Floats, box: Box) -> Iterator[Floats]:  #
         yield euclidean_distances(block, points, squared=True)
 
 
+class _Encoded:
+    """Rows of a table that the caller brings, encoded by a schema block by block: (n, d)."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+
+    def __len__(self) -> int:
+        return self._frame.n_rows
+
+    def __getitem__(self, block: slice) -> Floats:
+        start, stop, _ = block.indices(len(self))
+        return np.asarray(self._frame.read(start, stop))
+
+
 def check_own_rows(X: Any) -> None:  # noqa: ANN401
     """Refuse to label rows that the caller has not brought."""
     if isinstance(X, Curator) or elsewhere(X):
@@ -73,12 +90,14 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     box_: Box
     cluster_centers_: Floats
+    encoded_centers_: Floats
+    schema_: Schema | None = None
 
     def predict(self, X: Any) -> Ints:  # noqa: ANN401
         """Return the index of the nearest centre for rows that the caller brings.
 
-        Near is meant as in the fit: columns scaled by their bounds, rows clipped into them, cells
-        that are not finite numbers at the centre of their column.
+        Near is meant as in the fit: columns scaled by their bounds, rows clipped into them, and
+        missing cells as there. With a schema, columns of a data frame go by name.
         """
         blocks = [scaled.argmin(axis=1) for scaled in self._distances(X)]
         return np.concatenate(blocks).astype(np.int64)
@@ -86,6 +105,13 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def transform(self, X: Any) -> Floats:  # noqa: ANN401
         """Return the distances to every centre, in the cube [−1, 1]^d that the bounds span."""
         return np.concatenate([np.sqrt(squared) for squared in self._distances(X)])
+
+    def score(self, X: Any, y: None = None) -> float:  # noqa: ANN401
+        """Return minus the sum of squared distances to the nearest centre, as scikit-learn does.
+
+        For rows that the caller brings; distances are those of `transform`.
+        """
+        return -float(sum(squared.min(axis=1).sum() for squared in self._distances(X)))
 
     def fit_predict(self, X: Any, y: None = None, *, groups: Any = None) -> Ints:  # noqa: ANN401
         """Fit, then predict on the caller's own rows: for their owner, not a release."""
@@ -110,6 +136,8 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
                 f"{type(self).__name__} has no {name}: {_HIDDEN[name]} would betray rows. "
                 "For rows of your own use predict(X), or the owner's tools in sfumato.nonprivate"
             )
+        if name == "cluster_profiles_" and hasattr(self, "cluster_centers_"):
+            raise AttributeError("centres have words where the columns have a schema: schema=…")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_tags__(self) -> Tags:
@@ -127,14 +155,40 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """The bounds in use, declared or estimated."""
         return np.array(self.box_.lower), np.array(self.box_.upper)
 
+    @property
+    def cluster_profiles_(self) -> list[dict[str, Any]]:
+        """With a schema: every centre in the user's words, by column."""
+        if self.schema_ is None:
+            raise AttributeError
+        return self.schema_.in_words(self.encoded_centers_)
+
     def _distances(self, X: Any) -> Iterator[Floats]:  # noqa: ANN401
         check_is_fitted(self)
+        if self.schema_ is not None:
+            check_own_rows(X)
+            rows = _Encoded(frame_of(X, self.schema_))
+            return squared_distances(rows, self.encoded_centers_, self.box_)
         X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
         return squared_distances(X, self.cluster_centers_, self.box_)
 
 
-def name_features(model: Any, X: Any, groups: Any) -> None:  # noqa: ANN401
+def keep_centers(model: Any, points: Floats, schema: Schema | None) -> None:  # noqa: ANN401
+    """Keep centres (k, d), lattice steps, as they are and in the user's units."""
+    model.__dict__.pop("encoded_centers_", None)
+    model.__dict__.pop("schema_", None)
+    if schema is None:
+        model.cluster_centers_ = model.box_.from_lattice(points)
+        return
+    model.schema_ = schema
+    model.encoded_centers_ = schema.settled(points / REACH)
+    model.cluster_centers_ = schema.decode(model.encoded_centers_)
+
+
+def name_features(model: Any, X: Any, groups: Any, schema: Schema | None = None) -> None:  # noqa: ANN401
     """Keep the names of the columns of a table, if it has any; (n, d) in the user's units."""
+    if schema is not None:
+        model.feature_names_in_ = np.array(schema.features, dtype=object)
+        return
     if not (isinstance(X, Curator) or elsewhere(X)):
         validate_data(model, split_groups(X, groups)[0], skip_check_array=True)
         return
@@ -158,6 +212,7 @@ def settings_of(model: Any, curator: Curator) -> str:  # noqa: ANN401
         "bounds": [curator.box.lower, curator.box.upper],
         "nan": curator.box.nan,
         "columns": curator.names,
+        **({"schema": curator.schema.to_dict()} if curator.schema else {}),
     }
     return json.dumps(settings, sort_keys=True, default=str)
 
@@ -235,11 +290,21 @@ def to_dict(model: Any) -> dict[str, Any]:  # noqa: ANN401
         "bounds": {"lower": list(model.box_.lower), "upper": list(model.box_.upper)},
         "nan": model.box_.nan,
         "feature_names": None if names is None else [str(name) for name in names],
+        **_schema_to_dict(model),
         "cluster_centers": model.cluster_centers_.tolist(),
         "cluster_sizes": model.cluster_sizes_.tolist(),
         "receipt": model.receipt_.to_dict(),
         **({} if synopsis is None else {"synopsis": synopsis.to_dict()}),
     }
+
+
+def _schema_to_dict(model: Any) -> dict[str, Any]:  # noqa: ANN401
+    """What a file holds of a schema, and the centres as they are encoded by it."""
+    if model.schema_ is None:
+        return {}
+    words = model.cluster_profiles_
+    encoded = model.encoded_centers_.tolist()
+    return {"schema": model.schema_.to_dict(), "profiles": words, "encoded_centers": encoded}
 
 
 def load_as(path: str | os.PathLike[str], estimator: Callable[..., _Model]) -> _Model:
@@ -256,23 +321,28 @@ def load_as(path: str | os.PathLike[str], estimator: Callable[..., _Model]) -> _
 def from_dict(data: dict[str, Any], estimator: Callable[..., _Model]) -> _Model:
     """Rebuild a fitted model."""
     lower, upper = data["bounds"]["lower"], data["bounds"]["upper"]
+    schema = Schema.from_dict(data["schema"]) if "schema" in data else None
     model: Any = estimator(
         n_clusters=data["n_clusters"],
         epsilon=data["epsilon"],
         delta=data["delta"],
-        bounds=(lower, upper),
+        bounds=None if schema else (lower, upper),
         method=_method_from_dict(data["method"]),
         nan=data["nan"],
+        schema=schema,
     )
     model.box_ = Box(tuple(lower), tuple(upper), data["nan"])
-    model.n_features_in_ = model.box_.n_features
+    model.n_features_in_ = len(schema.features) if schema else model.box_.n_features
+    if schema is not None:
+        model.schema_ = schema
+        model.encoded_centers_ = np.array(data["encoded_centers"], dtype=np.float64)
     if data["feature_names"] is not None:
         model.feature_names_in_ = np.array(data["feature_names"], dtype=object)
     model.cluster_centers_ = np.array(data["cluster_centers"], dtype=np.float64)
     model.cluster_sizes_ = np.array(data["cluster_sizes"], dtype=np.float64)
     model.receipt_ = receipt_from(data["receipt"])
     if "synopsis" in data:
-        model.synopsis_ = Synopsis.from_dict(data["synopsis"])
+        model.synopsis_ = dataclasses.replace(Synopsis.from_dict(data["synopsis"]), schema=schema)
     fitted: _Model = model
     return fitted
 

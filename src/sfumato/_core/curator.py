@@ -9,7 +9,7 @@ from typing import Any, Self
 from sfumato._accounting.budget import Account, Caps, Ledger, Share, Uncopied
 from sfumato._base.validation import NoFeature, check_delta, check_epsilon, check_whole
 from sfumato._core.answers import Answer, CellTotals, Tree
-from sfumato._core.declared import Opened, declared_bounds, opened_ledger
+from sfumato._core.declared import Opened, declared_bounds, declared_schema, opened_ledger
 from sfumato._core.parts import VIEWED, Opening, Undivided, divide, undivided
 from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.cells import Grid, Nearest
@@ -32,8 +32,10 @@ from sfumato._core.releases.sample_aggregate import release_block_means
 from sfumato._core.sampling.choice import Selector
 from sfumato._core.sampling.source import Noise, SecureNoise
 from sfumato._lattice.box import Box, NanPolicy, columns_in
+from sfumato._schema.schema import Schema
 from sfumato.engines._elsewhere import names_of
 from sfumato.engines._open import elsewhere, rows_of
+from sfumato.engines._rows import Rows
 
 __all__ = ["Answer", "CellTotals", "Curator", "Tree"]
 
@@ -45,8 +47,9 @@ class Curator(Uncopied):
     ----------
     X : array, data frame, path or rows of an engine
         The dataset. It is not read before the first query is charged.
-    bounds : pair (lower, upper)
+    bounds : pair (lower, upper) or dict of pairs by column name
         Public bounds, scalars or one value per column; not needed where the ledger declares them.
+        Columns that a dict does not name are left alone.
     epsilon, delta : float
         The total budget of this dataset, across all fits; `delta=0` is pure ε-DP.
     nan : {"center", "drop"}
@@ -60,6 +63,8 @@ class Curator(Uncopied):
         postgresql://user@host/database.
     dataset : str, optional
         The name of the dataset there, if there are several.
+    schema : Schema, optional
+        What is public about each column, in place of `bounds`, `nan` and `groups`.
 
     Guarantee: all answers together satisfy the (ε, δ) of the ledger for adding or removing one row,
     or one group, however the queries were chosen: every answer is charged before a row is read,
@@ -77,11 +82,12 @@ class Curator(Uncopied):
         bounds: Any = None,  # noqa: ANN401
         epsilon: float | None = None,
         delta: float = 0.0,
-        nan: NanPolicy = "center",
+        nan: NanPolicy = "ignore",
         groups: Any = None,  # noqa: ANN401
         max_rows_per_group: int = 1,
         ledger: Opened | None = None,
         dataset: str | None = None,
+        schema: Schema | None = None,
         noise: Noise | None = None,
     ) -> None:
         if (ledger is None) == (epsilon is None):
@@ -92,12 +98,21 @@ class Curator(Uncopied):
             ledger = opened_ledger(ledger, dataset)
         limit = check_whole(max_rows_per_group, "max_rows_per_group")
         noise = noise or SecureNoise()
-        self._opening = Opening(X, groups, bounds, nan, noise)
+        schema = declared_schema(schema, bounds, nan, ledger)
+        groups = groups if schema is None else schema.groups_with(groups)
+
+        def reopen(schema: Schema) -> Rows:
+            return rows_of(X, groups=groups, max_rows_per_group=limit, schema=schema)
+
+        self._opening = Opening(X, groups, bounds, nan, noise, schema=schema, reopen=reopen)
         try:
-            if ledger.bounds is not None:
-                bounds = declared_bounds(ledger, bounds, X, groups)
-            rows = rows_of(X, groups=groups, max_rows_per_group=limit, width=columns_in(bounds))
-            box = Box.of(bounds, rows.n_features, nan)
+            if schema is not None:
+                rows, box = reopen(schema), schema.box
+            else:
+                if ledger.bounds is not None:
+                    bounds = declared_bounds(ledger, bounds, X, groups)
+                rows = rows_of(X, groups=groups, max_rows_per_group=limit, width=columns_in(bounds))
+                box = Box.of(bounds, rows.n_features, nan)
             self._data = self._data_type(rows, box, ledger, noise)
         except NoFeature as refusal:
             self._data = undivided(refusal, self._opening, ledger)
@@ -140,13 +155,20 @@ class Curator(Uncopied):
     @property
     def names(self) -> tuple[str, ...] | None:
         """The names of the columns, if the table gives every one of them its own."""
+        if self.schema is not None:
+            return self.schema.features
         X, labels = self._opening.X, self._opening.labels
         return names_of(elsewhere(X), X, labels, self.n_features)
 
     @property
+    def schema(self) -> Schema | None:
+        """What is declared about the columns, if they go by name."""
+        return self._opening.schema
+
+    @property
     def notes(self) -> tuple[str, ...]:
-        """What a receipt says about the rows: of a part, which ones they are."""
-        return self._opening.notes
+        """What a receipt says about the rows: of a part, which ones they are; what was declared."""
+        return (*self._opening.notes, *(self.schema.notes() if self.schema else ()))
 
     def reserve(self, purpose: str, caps: Caps) -> Account:
         """Set a part of the budget aside for one fit; raises `Overspent` if too little is left."""
@@ -166,8 +188,25 @@ class Curator(Uncopied):
         view = object.__new__(type(self))
         vars(view).update(vars(self))
         view._data = self._data.seen_through(projection)
-        view._opening = replace(self._opening, refusal=VIEWED)
+        view._opening = replace(self._opening, refusal=VIEWED, schema=None, reopen=None)
         return view
+
+    def over(self, names: Iterable[str]) -> Self:
+        """Open the same rows with these columns of the schema, which is free.
+
+        Sensitivity: a row of the table is one row, whichever of its columns are read.
+        Guarantee: that of this curator; nothing is read or released here. What is opened has the
+        ledger, the noise and the groups of this curator.
+        """
+        opening = self._opening
+        if opening.schema is None or opening.reopen is None:
+            raise ValueError("columns are chosen by a schema: this curator was opened without one")
+        schema = opening.schema.over(names)
+        found = object.__new__(type(self))
+        rows = opening.reopen(schema)
+        found._data = self._data_type(rows, schema.box, self.ledger, opening.noise)
+        found._opening = replace(opening, schema=schema)
+        return found
 
     def by(self, column: Any, *, values: Iterable[Any]) -> dict[Any, Self]:  # noqa: ANN401
         """Divide the rows by a column: one curator for each value, charged side by side.

@@ -1,12 +1,16 @@
-"""What a durable ledger declares about a dataset: its budget and its bounds."""
+"""What is declared about a dataset: its columns, and in a durable ledger its budget and bounds."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from sfumato._accounting.budget import Ledger
 from sfumato._base.validation import NoFeature
+from sfumato._lattice.box import NanPolicy
+from sfumato._schema.kinds import Number
+from sfumato._schema.schema import Schema
 from sfumato.engines._elsewhere import names_of
 from sfumato.engines._open import elsewhere
 
@@ -27,6 +31,38 @@ def opened_ledger(ledger: Opened, dataset: str | None = None) -> Ledger:
     from sfumato._ledger.ledger import Ledger as DurableLedger
 
     return DurableLedger.open(ledger, dataset)
+
+
+def declared_schema(schema: Any, bounds: Any, nan: NanPolicy, ledger: Ledger) -> Schema | None:  # noqa: ANN401
+    """The schema of a table: as given, or of bounds by name; None where columns go by position."""
+    if schema is None:
+        return Schema.of_bounds(bounds, nan) if isinstance(bounds, Mapping) else None
+    if not isinstance(schema, Schema):
+        raise TypeError(
+            f"schema must be a Schema, got {type(schema).__name__}; one in a file is read by "
+            "Schema.read(path)"
+        )
+    if bounds is not None:
+        raise ValueError("a schema declares the bounds of its columns: leave bounds out")
+    if nan != "ignore":
+        raise ValueError(
+            f"nan={nan!r} is for tables without a schema: a schema says for each column what "
+            "becomes of missing cells (missing=…)"
+        )
+    _check_declared(schema, ledger.bounds)
+    return schema
+
+
+def _check_declared(schema: Schema, declared: Any) -> None:  # noqa: ANN401
+    """Refuse a schema with other bounds than a ledger declares for columns of the same names."""
+    if not isinstance(declared, Mapping):
+        return
+    for name, pair in declared.items():
+        column = schema.columns.get(name)
+        if isinstance(column, Number) and _plain(list(column.ends)) != _plain(pair):
+            raise ValueError(
+                f"other bounds of column {name!r} were declared when the ledger was created"
+            )
 
 
 def declared_bounds(ledger: Ledger, given: Any, X: Any, groups: Any) -> Any:  # noqa: ANN401

@@ -8,9 +8,10 @@ part, and all parts together reserve the largest of what each of them reserves, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, NoReturn, cast
 
 from sfumato._accounting.budget import Ledger
@@ -21,7 +22,9 @@ from sfumato._core.declared import declared_bounds
 from sfumato._core.private_data import PrivateData
 from sfumato._core.sampling.source import Noise
 from sfumato._lattice.box import Box, NanPolicy, columns_in
+from sfumato._schema.schema import Schema
 from sfumato.engines._parts import divided, has_columns, place_of, without
+from sfumato.engines._rows import Rows
 
 AGAIN = "a part cannot be divided again: name the values of a column that has both in its labels"
 VIEWED = "a view cannot be divided: divide the curator, and open a view of each part"
@@ -36,7 +39,8 @@ class Opening:
     """What a curator was opened with: enough to open its table once more, divided.
 
     `labels` are those of groups or of parts, or the name of their column. `refusal` says why the
-    table cannot be divided, if it cannot. `notes` are for receipts.
+    table cannot be divided, if it cannot. `notes` are for receipts. With a `schema`, `reopen` opens
+    the same rows with other columns of it.
     """
 
     X: Any
@@ -46,6 +50,8 @@ class Opening:
     noise: Noise
     refusal: str = ""
     notes: tuple[str, ...] = ()
+    schema: Schema | None = None
+    reopen: Callable[[Schema], Rows] | None = None
 
 
 class Undivided:
@@ -88,24 +94,29 @@ def divide(
     source = without(opening.X, column)
     whole = None if isinstance(data, Undivided) else data.box
     bounds, width = opening.bounds, columns_in(opening.bounds)
-    if whole is not None:
+    if opening.schema is None and whole is not None:
         bounds = _other_bounds(whole, opening.X, column)
         width = len(bounds[0])
     elif data.ledger.bounds is not None:
         bounds = declared_bounds(data.ledger, bounds, source, column)
         width = columns_in(bounds)
-    rows = divided(source, column, list(keys), width)
-    box = Box.of(bounds, rows[0].n_features, opening.nan)
+    schema = opening.schema and opening.schema.without(column)
+    rows = divided(source, column, list(keys), width, schema)
+    box = schema.box if schema else Box.of(bounds, rows[0].n_features, opening.nan)
     title = str(column) if isinstance(column, str | int) else "label"
     names = [f"{title} = {key}" for key in keys]
     found = {}
-    for value, name, own, ledger in zip(
-        keys.values(), names, rows, beside(data.ledger, names), strict=True
-    ):
+    for key, name, own, ledger in zip(keys, names, rows, beside(data.ledger, names), strict=True):
         note = f"only the rows with {name} were read; parts are charged side by side"
+        reopen = partial(_one_part, source, column, key) if schema else None
         part = replace(opening, X=source, labels=column, refusal=AGAIN, notes=(note,))
-        found[value] = data_type(own, box, ledger, opening.noise), part
+        part = replace(part, schema=schema, reopen=reopen)
+        found[keys[key]] = data_type(own, box, ledger, opening.noise), part
     return found
+
+
+def _one_part(source: Any, column: Any, key: str, schema: Schema) -> Rows:  # noqa: ANN401
+    return divided(source, column, [key], None, schema)[0]
 
 
 def keys_of_values(values: Iterable[Any]) -> dict[str, Any]:

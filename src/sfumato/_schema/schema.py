@@ -18,7 +18,7 @@ from sfumato._base.types import Floats
 from sfumato._lattice.box import REACH, Box
 from sfumato._schema import toml
 from sfumato._schema.kinds import Column, Cycle, Date, Flag, Number
-from sfumato._schema.levels import Category, Ordinal
+from sfumato._schema.levels import LEVEL, Category, Ordinal
 
 KINDS: dict[str, type[Column]] = {
     kind.kind: kind for kind in (Number, Category, Ordinal, Flag, Date, Cycle)
@@ -68,7 +68,7 @@ class Schema:
             )
 
     @classmethod
-    def of_bounds(cls, bounds: Mapping[str, Any]) -> Schema:
+    def of_bounds(cls, bounds: Mapping[str, Any], missing: str = "ignore") -> Schema:
         """The schema that bounds of some columns declare: {"age": (17, 90), …}."""
         found = {}
         for name, pair in bounds.items():
@@ -77,7 +77,7 @@ class Schema:
                     f"the bounds of column {name!r} must be a pair (lower, upper), got {pair!r}"
                 )
             lower, upper = (float(x) if isinstance(x, np.number) else x for x in pair)
-            found[name] = Number(lower, upper)
+            found[name] = Number(lower, upper, missing=missing)
         return cls(found)
 
     @cached_property
@@ -203,12 +203,31 @@ class Schema:
             chosen[name] = column if column.weight else replace(column, weight=1.0)
         return Schema(chosen, groups=self.groups)
 
+    def groups_with(self, given: Any) -> Any:  # noqa: ANN401
+        """Whose rows are whose, as the schema says, or as it is given where the schema does not."""
+        if given is None or self.groups is None:
+            return self.groups if given is None else given
+        if not isinstance(given, str) or given != self.groups:
+            raise ValueError(
+                f"the schema says that column {self.groups!r} says whose rows are whose: leave "
+                "groups out"
+            )
+        return given
+
+    def without(self, name: object) -> Schema:
+        """The schema of all other columns, by one of which rows are divided."""
+        if name not in self.columns:
+            return self
+        return Schema({n: c for n, c in self.columns.items() if n != name}, groups=self.groups)
+
     def notes(self) -> tuple[str, ...]:
         """What a receipt says of each column: what was declared, and where it comes from."""
         found = []
         for name, column in self.columns.items():
             source = f" ({column.source.rstrip('.')})" if column.source else ""
-            found.append(f"declared of {name}: {column.public()}{source}")
+            part = "" if column.weight else "; it takes no part in the fit"
+            part = f"; weight {column.weight:g}" if 0 < column.weight < 1 else part
+            found.append(f"declared of {name}: {column.public()}{source}{part}{_missing(column)}")
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
@@ -257,6 +276,21 @@ class Schema:
     def _decoded(self, points: Floats, name: str) -> Floats:
         column = self.columns[name]
         return column.decoded(points[:, self.places[name]] / column.weight)
+
+
+_BECOMES = {
+    "ignore": "",
+    "drop": "; rows in which it is missing are left out",
+    "center": "; missing cells are put in its middle",
+    LEVEL: "; missing is a level of its own",
+}
+
+
+def _missing(column: Column) -> str:
+    """What becomes of missing cells, in words; that they are ignored is said of all."""
+    if isinstance(column.missing, str) and column.missing in _BECOMES:
+        return _BECOMES[column.missing]
+    return f"; missing cells count as {column.missing}"
 
 
 def _check(name: object, column: object) -> None:

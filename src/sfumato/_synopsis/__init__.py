@@ -15,6 +15,7 @@ from sfumato._base.files import write_whole
 from sfumato._base.types import Floats, Ints, Rng
 from sfumato._base.validation import check_whole
 from sfumato._lattice.box import REACH, Box
+from sfumato._schema.schema import Schema
 from sfumato._synopsis.cells import (
     Cells,
     GridCells,
@@ -96,6 +97,8 @@ class Synopsis:
         Noisy counts as they were released: signed, not rounded.
     noise_std : float
         The standard deviation of the noise on each weight.
+    schema : Schema, optional
+        What coordinates mean, where the box is the cube of a schema.
 
     """
 
@@ -103,6 +106,7 @@ class Synopsis:
     layout: Cells
     weights: Floats
     noise_std: float
+    schema: Schema | None = None
 
     def __post_init__(self) -> None:
         weights = frozen(self.weights)
@@ -131,11 +135,18 @@ class Synopsis:
     @property
     def cells(self) -> Floats:
         """The middle of every cell, in the user's units: (n_cells, n_features)."""
-        return self.box.from_lattice(self.layout[:] * REACH)
+        return self._in_units(self.layout[:])
+
+    def _in_units(self, points: Floats) -> Floats:
+        """Points of the cube [−1, 1]^d in the user's units, with a schema as it decodes them."""
+        return self.schema.decode(points) if self.schema else self.box.from_lattice(points * REACH)
 
     @property
     def widths(self) -> Floats:
-        """The widths of every cell in the user's units, or one row where all are alike."""
+        """The widths of every cell in the user's units, or one row where all are alike.
+
+        With a schema, whose columns need not be linear, they are those of the cube.
+        """
         return self.layout.widths * (REACH * self.box.step)
 
     def kmeans(self, k: int, *, n_starts: int = 30, random_state: Any = None) -> Clusters:  # noqa: ANN401
@@ -147,7 +158,7 @@ class Synopsis:
         solver = SignedKMeans(self.layout, self.weights, self.noise_std)
         starts = check_whole(n_starts, "n_starts")
         found = solver.solve(check_whole(k, "k"), n_starts=starts, rng=rng)
-        return found._replace(centers=self.box.from_lattice(found.centers * REACH))
+        return found._replace(centers=self._in_units(found.centers))
 
     def k_curve(
         self,
@@ -187,10 +198,11 @@ class Synopsis:
         """Return the number of clusters in the range that scores best: see `k_curve`."""
         return self.k_curve(k_range, method, random_state=random_state).best
 
-    def sample(self, n: int, *, random_state: Any = None) -> Floats:  # noqa: ANN401
+    def sample(self, n: int, *, random_state: Any = None) -> Any:  # noqa: ANN401
         """Draw n synthetic rows: a cell by the positive part of its weight, uniform inside it.
 
-        Where no weight is positive all cells are alike.
+        Where no weight is positive all cells are alike. Returns an array (n, d) in the user's
+        units; with a schema, the cells of every column by its name, as a data frame takes them.
         """
         rng = np.random.default_rng(random_state)
         positive = np.maximum(self.weights, 0)
@@ -199,7 +211,8 @@ class Synopsis:
         chosen = rng.choice(len(self), check_whole(n, "n"), p=chances)
         picked = self.layout.take(chosen)
         inside = rng.uniform(-0.5, 0.5, picked.middles.shape)
-        return self.box.from_lattice((picked.middles + inside * picked.widths) * REACH)
+        points = picked.middles + inside * picked.widths
+        return self.schema.cells(points) if self.schema else self._in_units(points)
 
     def plot_data(self) -> Picture:
         """Return the weights of a grid in two or three dimensions, ready for a picture."""

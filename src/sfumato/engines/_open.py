@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from sfumato._schema.schema import Schema
 from sfumato.engines._elsewhere import opened
 from sfumato.engines._frames import split_column
 from sfumato.engines._memory import ArrayRows
@@ -17,6 +18,7 @@ def rows_of(
     groups: Any = None,  # noqa: ANN401
     max_rows_per_group: int = 1,
     width: int | None = None,
+    schema: Schema | None = None,
 ) -> Rows:
     """Open an array, a data frame, a path, or a table of Dask or Spark. `Rows` are returned as is.
 

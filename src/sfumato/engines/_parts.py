@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from sfumato._schema.schema import Schema
 from sfumato.engines._groups import Part
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._open import elsewhere, split_groups
@@ -21,6 +22,7 @@ def divided(
     column: Any,  # noqa: ANN401
     keys: Sequence[str],
     width: int | None = None,
+    schema: Schema | None = None,
 ) -> list[Rows]:
     """Open the rows of each key; `column` is taken out of the table, or has one label per row.
 

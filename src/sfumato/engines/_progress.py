@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -31,6 +32,21 @@ def watch(callback: Callback) -> Iterator[None]:
         yield
     finally:
         watched.reset(token)
+
+
+@contextmanager
+def shown(verbose: int) -> Iterator[None]:
+    """Print a line to the standard error for every pass inside the block, if that is wanted."""
+    if not verbose:
+        yield
+        return
+
+    def line(number: int, done: int, total: int) -> None:
+        if done == total:
+            sys.stderr.write(f"[sfumato] pass {number} over the rows: done\n")
+
+    with watch(line):
+        yield
 
 
 class Pass:

@@ -7,12 +7,15 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import lru_cache
 from threading import Lock
 from typing import Any, TypeVar
 
 import threadpoolctl  # type: ignore[import-untyped, unused-ignore]
+
+from sfumato._base.validation import check_whole
 
 _Piece = TypeVar("_Piece")
 _Result = TypeVar("_Result")
@@ -26,8 +29,26 @@ def number_in(variable: str, least: int) -> int | None:
     return int(text) if text else None
 
 
+_WANTED: ContextVar[int | None] = ContextVar("sfumato_threads", default=None)
+
+
+@contextmanager
+def threads(number: int | None) -> Iterator[None]:
+    """Let rows that are opened inside the block have so many threads; −1 means all processors."""
+    if number is None or number == -1:
+        yield
+        return
+    token = _WANTED.set(check_whole(number, "n_jobs"))
+    try:
+        yield
+    finally:
+        _WANTED.reset(token)
+
+
 def allowed_threads() -> int:
-    """The number in SFUMATO_THREADS; without it, that of the processors of this process."""
+    """As `threads` says, or SFUMATO_THREADS; otherwise the processors of this process."""
+    if (wanted := _WANTED.get()) is not None:
+        return wanted
     if hasattr(os, "sched_getaffinity"):
         return number_in("SFUMATO_THREADS", 1) or len(os.sched_getaffinity(0))
     return number_in("SFUMATO_THREADS", 1) or os.cpu_count() or 1
