@@ -21,6 +21,7 @@ from sfumato._core.curator import Curator
 from sfumato._lattice.box import Box
 from sfumato._ledger.ledger import Ledger
 from sfumato._private_kmeans import PrivateKMeans
+from sfumato._schema.schema import Schema
 from sfumato.cli import _options as o
 from sfumato.engines._files import TableFile, layout_of
 from sfumato.engines.formats._csv import Header
@@ -94,6 +95,21 @@ def bounds_in(file: Path) -> Any:  # noqa: ANN401
         return json.loads(file.read_text(encoding="utf-8"))
     except ValueError:
         raise ValueError(f"{file} is not JSON") from None
+
+
+def declared_in(request: o.Described) -> Schema:
+    """The schema that was named; refuses options that say what it says already."""
+    given = {"--bounds": request.bounds, "--bounds-file": request.bounds_file}
+    given |= {"--columns": request.columns, "--groups": getattr(request, "groups", None)}
+    twice = [name for name, value in given.items() if value]
+    if twice:
+        raise ValueError(
+            f"--schema declares the columns, their bounds and the groups: leave {twice[0]} out, or "
+            f"change {request.schema}"
+        )
+    if request.schema is None:
+        raise ValueError("--schema is needed")
+    return Schema.read(request.schema)
 
 
 def check_groups(request: o.Grouped) -> None:

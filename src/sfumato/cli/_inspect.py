@@ -114,6 +114,10 @@ def _add_places(places: list[Place], block: Block, names: tuple[str, ...]) -> No
 
 def run(request: o.Check) -> int:
     """Check a file, print what was found, and return the exit code."""
+    if request.schema is not None:
+        from sfumato.cli._inspect_schema import run
+
+        return run(request)
     data = request.data
     file = file_of(request, data, guess=True)
     layout = layout_of(file)
