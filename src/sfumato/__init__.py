@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato._schema.kinds import Date as Date
     from sfumato._schema.kinds import Flag as Flag
     from sfumato._schema.kinds import Number as Number
+    from sfumato._schema.kinds import Weight as Weight
     from sfumato._schema.levels import Category as Category
     from sfumato._schema.levels import Ordinal as Ordinal
     from sfumato._schema.schema import Schema as Schema
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOMES = {
+    "Weight": "sfumato._schema.kinds",
     "Schema": "sfumato._schema.schema",
     "Ordinal": "sfumato._schema.levels",
     "Number": "sfumato._schema.kinds",

@@ -55,10 +55,13 @@ class PrivateKMeans(ReleasedModel):
     method : str or method, default="auto"
         A name in `sfumato.METHODS`, or a configured instance such as `DPLloyd(iterations=3)`.
     n_rows : int, optional
-        Declares the number of rows public; it is taken as declared and never compared with the
-        data. By default a method that needs the number releases a noisy count.
-    nan : {"center", "drop"}, default="center"
-        Cells that are not finite numbers go to the centre of their column, or their row is dropped.
+        Declares the number of rows public, or the sum of their weights; it is taken as declared
+        and never compared with the data. By default a method that needs the number releases a
+        noisy count.
+    nan : {"ignore", "center", "drop"}, default="ignore"
+        What becomes of cells that are not finite numbers. "ignore": their row counts with the
+        columns it has; "center": they go to the centre of their column, where many may look like a
+        cluster; "drop": their row is left out.
     max_rows_per_group : int, default=1
         With `fit(X, groups=…)`: rows kept of each group, all of which are protected together.
     random_state : int, RandomState instance or None
@@ -179,10 +182,10 @@ class PrivateKMeans(ReleasedModel):
         opened = self._open(X, groups, Ledger(epsilon, delta))
         schema = opened.schema if isinstance(opened, Curator) else None
         self.n_features_in_ = len(schema.features) if schema else opened.n_features
-        self.__dict__.pop("feature_names_in_", None)
-        if type(X) is not np.ndarray:  # which has no names
-            name_features(self, X, groups, schema)
+        name_features(self, X, groups, schema)
         for_method = opened.for_method if isinstance(opened, UnboundedRows) else epsilon
+        if n_rows is not None:
+            n_rows = round(n_rows / _unit(schema))
         numbers = (k, opened.n_features, for_method, delta, n_rows)
         most = opened.rows_per_neighbour
         task = Task(*numbers, choose_k=choose_k, max_rows_per_group=most)
@@ -209,7 +212,8 @@ class PrivateKMeans(ReleasedModel):
         """Keep what was released, and nothing else."""
         self.box_ = curator.box
         keep_centers(self, centers.points, curator.schema)
-        self.cluster_sizes_: Floats = centers.sizes
+        unit = _unit(curator.schema)
+        self.cluster_sizes_: Floats = centers.sizes * unit
         self.receipt_ = Receipt.of(
             *accounts,
             method=accounts[-1].purpose,
@@ -220,7 +224,8 @@ class PrivateKMeans(ReleasedModel):
         self.__dict__.pop("synopsis_", None)
         self.__dict__.pop("request_", None)
         if centers.synopsis is not None:
-            self.synopsis_: Synopsis = replace(centers.synopsis, schema=curator.schema)
+            synopsis = replace(centers.synopsis, schema=curator.schema)
+            self.synopsis_: Synopsis = synopsis.times(unit)
 
     def _open(self, X: Any, groups: Any, ledger: Ledger) -> Curator | UnboundedRows:  # noqa: ANN401
         """Open rows, (n, d); all that can be refused is refused here."""
@@ -270,8 +275,13 @@ def _run(
         curator.ledger.cancel(account)
 
 
+def _unit(schema: Schema | None) -> float:
+    """How much a row that a method counts weighs."""
+    return schema.weights.unit if schema is not None and schema.weights else 1.0
+
+
 _NAN_NOTES = {
-    "ignore": "missing cells, if any, were ignored: a row counts with the columns that it has",
+    "ignore": "missing cells, if any, were ignored: a row counts with the columns it has",
     "center": "missing cells, if any, were put at the centre of their column",
     "drop": "rows with missing cells, if any, were left out",
 }

@@ -21,7 +21,6 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -29,6 +28,7 @@ from sfumato._accounting.budget import Account, Caps, Ledger
 from sfumato._accounting.guarantee import Guarantee
 from sfumato._accounting.receipt import Line, Receipt
 from sfumato._accounting.text import spent_words
+from sfumato._base import distances
 from sfumato._base.files import write_whole
 from sfumato._base.types import Floats, Ints
 from sfumato._core.curator import Curator
@@ -55,11 +55,14 @@ _Model = TypeVar("_Model")
 
 
 def squared_distances(X: Any, centers: Floats, box: Box) -> Iterator[Floats]:  # noqa: ANN401
-    """Squared distances to the centres, in the cube that the bounds span, block by block."""
+    """Squared distances to the centres, in the cube that the bounds span, block by block.
+
+    With `nan="ignore"` they are over the columns that a row has.
+    """
     points = box.to_cube(centers)
     for start in range(0, len(X), _BLOCK):
         block = box.to_cube(X[start : start + _BLOCK])
-        yield euclidean_distances(block, points, squared=True)
+        yield distances.squared_distances(block, points)
 
 
 class _Encoded:
@@ -96,8 +99,11 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def predict(self, X: Any) -> Ints:  # noqa: ANN401
         """Return the index of the nearest centre for rows that the caller brings.
 
-        Near is meant as in the fit: columns scaled by their bounds, rows clipped into them, and
-        missing cells as there. With a schema, columns of a data frame go by name.
+        Near is meant as in the fit: columns scaled by their bounds, rows clipped into them. Masked
+        cells and those that are not finite numbers are missing: distances are over the columns that
+        a row has, unless the model was fitted with `nan="center"` or "drop", where missing cells
+        are at the centre of their column. A row that has none is nearest to the first centre. With
+        a schema, columns of a data frame go by name.
         """
         blocks = [scaled.argmin(axis=1) for scaled in self._distances(X)]
         return np.concatenate(blocks).astype(np.int64)
@@ -166,8 +172,9 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         check_is_fitted(self)
         if self.schema_ is not None:
             check_own_rows(X)
-            rows = _Encoded(frame_of(X, self.schema_))
+            rows = _Encoded(frame_of(X, self.schema_.unweighted))
             return squared_distances(rows, self.encoded_centers_, self.box_)
+        X = distances.unmasked(X)
         X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
         return squared_distances(X, self.cluster_centers_, self.box_)
 
@@ -186,6 +193,9 @@ def keep_centers(model: Any, points: Floats, schema: Schema | None) -> None:  # 
 
 def name_features(model: Any, X: Any, groups: Any, schema: Schema | None = None) -> None:  # noqa: ANN401
     """Keep the names of the columns of a table, if it has any; (n, d) in the user's units."""
+    model.__dict__.pop("feature_names_in_", None)
+    if type(X) is np.ndarray:  # which has no names
+        return
     if schema is not None:
         model.feature_names_in_ = np.array(schema.features, dtype=object)
         return

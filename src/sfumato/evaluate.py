@@ -19,7 +19,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from sfumato.local._clustering import LocalClustering
+from sfumato._base.distances import unmasked
+from sfumato.local._clustering import LocalClustering, centred
 
 
 @dataclass(frozen=True)
@@ -59,15 +60,17 @@ def evaluate(model: LocalClustering, X: ArrayLike) -> Evaluation:
     """Compare a fitted local clustering with the same clusterer on the clean rows `X`, (n, d).
 
     `X` are the rows that the model was fitted on, in the same order. The clean clusterer has the
-    same parameters, and the same scaling if the model scales.
+    same parameters, and the same scaling if the model scales. Cells that are masked, or not finite
+    numbers, are at the centre of their column, where the mechanism puts them by default.
     """
     check_is_fitted(model)
-    rows = np.asarray(X, dtype=np.float64)
+    rows = np.asarray(unmasked(X), dtype=np.float64)
     if rows.shape != model.reports_.shape:
         raise ValueError(
             "evaluate needs the rows that the model was fitted on: "
             f"{model.reports_.shape} reports, got rows of shape {rows.shape}"
         )
+    rows = centred(model, rows)
     scaler = StandardScaler().fit(rows) if model.scale else None
     clean = clean_twin(model).fit(rows if scaler is None else scaler.transform(rows))
     error = math.nan

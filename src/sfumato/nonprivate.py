@@ -3,24 +3,30 @@
 Everything here computes exact numbers from raw rows, for the person who holds them: to judge a
 private model, to compare methods, to write a paper. None of it may be published about data that
 must stay private. The scores of labellings are scikit-learn's.
+
+Rows are what `fit` takes: arrays, masked or not, and data frames. Cells that are masked, or not
+finite numbers, are missing: distances are over the columns that a row has.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import adjusted_mutual_info_score as adjusted_mutual_information
 from sklearn.metrics import adjusted_rand_score as adjusted_rand
 from sklearn.metrics import calinski_harabasz_score as calinski_harabasz
 from sklearn.metrics import davies_bouldin_score as davies_bouldin
 from sklearn.metrics import normalized_mutual_info_score as normalized_mutual_information
 from sklearn.metrics import silhouette_score as silhouette
-from sklearn.metrics.pairwise import euclidean_distances
 
-from sfumato._base.types import Floats, Ints
+from sfumato._base.distances import squared_distances, unmasked
+from sfumato._base.types import Floats, Ints, Mask
 from sfumato._lattice.box import Box
+from sfumato.engines._frames import LIBRARIES
+from sfumato.engines._memory import frame_of
 
 __all__ = [
     "adjusted_mutual_information",
@@ -43,7 +49,7 @@ def labels(X: ArrayLike, centers: ArrayLike, *, bounds: Any = None) -> Ints:  # 
     """Return the nearest centre of every row: (n,), indices.
 
     X: (n, d), centers: (k, d), in the same units; with `bounds`, distances are those of the cube
-    [−1, 1]^d that the bounds span.
+    [−1, 1]^d that the bounds span. A row without any cell is nearest to the first centre.
     """
     return _nearest(X, centers, bounds)[0]
 
@@ -54,13 +60,18 @@ def inertia(X: ArrayLike, centers: ArrayLike, *, bounds: Any = None) -> float:  
 
 
 def nicv(X: ArrayLike, centers: ArrayLike, *, bounds: Any = None) -> float:  # noqa: ANN401
-    """Return the normalised intra-cluster variance: the inertia per row (Su et al. 2015, §3)."""
-    return float(_nearest(X, centers, bounds)[1].mean())
+    """Return the normalised intra-cluster variance: the inertia per row (Su et al. 2015, §3).
+
+    Rows without any cell do not count.
+    """
+    _, squared, known = _nearest(X, centers, bounds)
+    return float(squared[known].mean())
 
 
 def clusters_with_members(X: ArrayLike, centers: ArrayLike, *, bounds: Any = None) -> int:  # noqa: ANN401
     """Return NCM, the number of centres that some row is nearest to (Sukpisit et al. 2019)."""
-    return len(np.unique(labels(X, centers, bounds=bounds)))
+    nearest, _, known = _nearest(X, centers, bounds)
+    return len(np.unique(nearest[known]))
 
 
 def centroid_index(centers: ArrayLike, reference: ArrayLike) -> int:
@@ -76,21 +87,37 @@ def centroid_index(centers: ArrayLike, reference: ArrayLike) -> int:
     )
 
 
-def _nearest(X: ArrayLike, centers: ArrayLike, bounds: Any) -> tuple[Ints, Floats]:  # noqa: ANN401
-    """The nearest centre of every row and the squared distance to it, each (n,)."""
-    rows, points = np.asarray(X), np.asarray(centers, dtype=np.float64)
+def _table(X: Any) -> NDArray[Any]:  # noqa: ANN401
+    """Rows as an array, (n, d); missing cells of a masked array or a data frame are NaN."""
+    rows = np.asarray(unmasked(X))
+    if rows.dtype.kind == "O" and type(X).__module__.partition(".")[0] in LIBRARIES:
+        # Missing cells are objects there; columns that are objects themselves are refused.
+        with suppress(TypeError, ValueError):
+            frame = frame_of(X)
+            return frame.read(0, frame.n_rows)
+    return rows
+
+
+def _nearest(X: ArrayLike, centers: ArrayLike, bounds: Any) -> tuple[Ints, Floats, Mask]:  # noqa: ANN401
+    """The nearest centre of every row, the squared distance to it, and whether it has a cell."""
+    rows, points = _table(X), np.asarray(centers, dtype=np.float64)
     if rows.ndim != 2 or points.ndim != 2 or rows.shape[1] != points.shape[1]:
         raise ValueError(
             "rows and centres must be tables with the same number of columns, "
             f"got shapes {rows.shape} and {points.shape}"
         )
+    if not np.isfinite(points).all():
+        raise ValueError("centres must be finite numbers: a centre has a value in every column")
     box = None if bounds is None else Box.of(bounds, rows.shape[1])
     points = points if box is None else box.to_cube(points)
     nearest, squared = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
+    known = np.empty(len(rows), dtype=np.bool_)
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK].astype(np.float64)
         block = block if box is None else box.to_cube(block)
         part = slice(start, start + len(block))
-        nearest[part] = euclidean_distances(block, points, squared=True).argmin(axis=1)
-        squared[part] = ((block - points[nearest[part]]) ** 2).sum(axis=1)
-    return nearest, squared
+        nearest[part] = squared_distances(block, points).argmin(axis=1)
+        present, offsets = np.isfinite(block), block - points[nearest[part]]
+        squared[part] = (np.where(present, offsets, 0.0) ** 2).sum(axis=1)
+        known[part] = present.any(axis=1)
+    return nearest, squared, known

@@ -51,12 +51,13 @@ def digest(*parts):
     return found.hexdigest()[:16]
 
 
-def fitted(rows, columns, method, budget, *, k=3, **settings):
+def fitted(rows, columns, method, budget, *, k=3, nan="center", **settings):
     """The digest of one fit: centres, sizes, and every entry of its account."""
     epsilon, delta = BUDGETS[budget]
     noise = ReplayedNoise(7)
     bounds = ([0] * columns, [10] * columns)
-    curator = Curator(rows, bounds=bounds, epsilon=10.0, delta=0.1, noise=noise, **settings)
+    budgets = {"epsilon": 10.0, "delta": 0.1}
+    curator = Curator(rows, bounds=bounds, nan=nan, noise=noise, **budgets, **settings)
     task = Task(k, columns, epsilon, delta)
     try:
         chosen = METHODS[method]()
@@ -75,6 +76,8 @@ def all_digests():
         rows = rows_of(columns)
         for method, budget in cases:
             yield f"{method} {budget} {columns}", fitted(rows, columns, method, budget)
+            gaps = fitted(rows, columns, method, budget, nan="ignore")
+            yield f"{method} {budget} {columns} gaps", gaps
     rows, people = rows_of(2), np.arange(600) % 170
     for method, budget in cases:
         grouped = {"groups": people, "max_rows_per_group": 2}

@@ -78,7 +78,7 @@ def test_groups_that_lie_in_many_pieces_give_the_same_bits(method, most, kind, t
     st.sampled_from(KINDS),
     st.integers(0, 1000),
     st.integers(0, 60),
-    st.sampled_from(["center", "drop"]),
+    st.sampled_from(["ignore", "center", "drop"]),
     st.integers(1, 3),
 )
 @example("parquet", 0, 59, "center", 1)
@@ -107,7 +107,7 @@ def test_any_cut_gives_the_same_integers(tmp_path_factory, kind, seed, n, nan, t
     st.lists(st.integers(0, 9), min_size=60, max_size=60),
     st.integers(1, 4),
     st.integers(0, 1000),
-    st.sampled_from(["center", "drop"]),
+    st.sampled_from(["ignore", "center", "drop"]),
 )
 @example(list(range(10)) * 6, 2, 1, "drop")
 @example(list(range(10)) * 6, 1, 2, "center")

@@ -146,7 +146,7 @@ def test_a_group_more_is_asked_the_same_and_loses_what_was_charged(check, method
 @bounds_of_both_kinds
 @pytest.mark.parametrize("most", [1, 4, 50])
 def test_groups_of_any_size(check, most, bounds):
-    for nan in ("center", "drop"):
+    for nan in ("ignore", "center", "drop"):
         settings = {"max_rows_per_group": most, "bounds": bounds, "nan": nan}
         check((ROWS, LABELS), GROUPED.values(), **settings)
 

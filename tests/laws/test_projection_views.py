@@ -219,7 +219,7 @@ def losses(one, other, view):
 
 @views
 @pytest.mark.parametrize("pair", NEIGHBOURS.values(), ids=NEIGHBOURS.keys())
-@pytest.mark.parametrize("nan", ["center", "drop"])
+@pytest.mark.parametrize("nan", ["ignore", "center", "drop"])
 def test_no_answer_through_a_view_loses_more_than_it_was_charged(view, pair, nan):
     for order in (pair, pair[::-1]):
         lost, charged = losses(*(curator_of(rows, nan=nan) for rows in order), view)

@@ -50,7 +50,7 @@ def check_transcripts(one, other, account):
 
 @pytest.mark.parametrize("pair", NEIGHBOURS.values(), ids=NEIGHBOURS.keys())
 @pytest.mark.parametrize(("method", "budget"), PAYABLE)
-@pytest.mark.parametrize("nan", ["center", "drop"])
+@pytest.mark.parametrize("nan", ["ignore", "center", "drop"])
 def test_no_answer_loses_more_than_it_was_charged(method, pair, budget, nan):
     smaller, larger = (curator_of(rows, nan=nan) for rows in pair)
     check_replay(smaller, larger, method, budget)

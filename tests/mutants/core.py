@@ -166,8 +166,8 @@ MUTANTS = {
     ),
     "groups of rows that were opened before count as rows": Mutant(
         "_core/private_data.py",
-        "self.rows_per_neighbour = rows.max_rows_per_group or 1",
-        "self.rows_per_neighbour = 1",
+        "self.rows_per_neighbour = (rows.max_rows_per_group or 1) * copies",
+        "self.rows_per_neighbour = copies",
         f"{CURATOR}::test_rows_opened_with_groups_are_protected_as_groups",
     ),
     "costs forget the number of columns": Mutant(

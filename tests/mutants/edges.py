@@ -54,8 +54,8 @@ _ESTIMATOR = {
     ),
     "a model remembers how many rows it has seen": Mutant(
         "_private_kmeans.py",
-        "        self.n_features_in_ = opened.n_features\n",
-        "        self.n_features_in_ = opened.n_features\n        self.n_samples_seen_ = len(X)\n",
+        "        name_features(self, X, groups, schema)\n",
+        "        name_features(self, X, groups, schema)\n        self.n_samples_seen_ = len(X)\n",
         NEIGHBOUR,
     ),
     "a warning where a cell is not a number": Mutant(
@@ -77,13 +77,11 @@ _ESTIMATOR = {
     ),
     "noise for the largest group that there is": Mutant(
         "_private_kmeans.py",
-        "            max_rows_per_group=self.max_rows_per_group,\n",
-        "            max_rows_per_group=self.max_rows_per_group\n"
-        "            if groups is None or isinstance(groups, str)\n"
-        "            else min(\n"
-        "                self.max_rows_per_group,\n"
-        "                int(max(np.unique(groups, return_counts=True)[1], default=1)),\n"
-        "            ),\n",
+        "        limit = self.max_rows_per_group\n",
+        "        limit = self.max_rows_per_group\n"
+        "        if groups is not None and not isinstance(groups, str):\n"
+        "            largest = int(max(np.unique(groups, return_counts=True)[1], default=1))\n"
+        "            limit = min(limit, largest)\n",
         f"{FIT}::test_groups_of_any_size",
     ),
     "twice the ε that was asked for": Mutant(

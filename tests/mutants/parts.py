@@ -75,8 +75,8 @@ MUTANTS = {
     ),
     "the part of a view has all columns": Mutant(
         "_core/curator.py",
-        "view._opening = replace(self._opening, refusal=VIEWED)",
-        "view._opening = replace(self._opening)",
+        "replace(self._opening, refusal=VIEWED, schema=None, reopen=None)",
+        "replace(self._opening, schema=None, reopen=None)",
         f"{PARTS}::test_parts_and_views_and_opened_rows_cannot_be_divided",
     ),
 }

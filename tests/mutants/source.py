@@ -122,7 +122,7 @@ MUTANTS = {
     ),
     "a receipt says nothing of missing cells": Mutant(
         "_private_kmeans.py",
-        ", *_nan_notes(curator.box.nan)),",
+        ", _nan_note(curator.box.nan)),",
         "),",
         "tests/e2e/test_cli_fit.py::test_missing_cells_follow_the_nan_policy",
     ),

@@ -308,7 +308,7 @@ def test_cells_that_are_not_numbers_are_not_an_error():
     holes = X.copy()
     holes[::7] = np.nan
     holes[1::7, 0] = np.inf
-    for nan in ("center", "drop"):
+    for nan in ("ignore", "center", "drop"):
         fitted = model(nan=nan).fit(holes)
         assert np.isfinite(fitted.cluster_centers_).all()
         assert fitted.predict(holes).shape == (len(holes),)

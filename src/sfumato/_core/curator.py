@@ -10,7 +10,7 @@ from sfumato._accounting.budget import Account, Caps, Ledger, Share, Uncopied
 from sfumato._base.validation import NoFeature, check_delta, check_epsilon, check_whole
 from sfumato._core.answers import Answer, CellTotals, Tree
 from sfumato._core.declared import Opened, declared_bounds, declared_schema, opened_ledger
-from sfumato._core.parts import VIEWED, Opening, Undivided, divide, undivided
+from sfumato._core.parts import VIEWED, Opening, Undivided, divide, reopened, undivided
 from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.cells import Grid, Nearest
 from sfumato._core.queries.choose import Score
@@ -31,6 +31,7 @@ from sfumato._core.releases.privtree import release_tree
 from sfumato._core.releases.sample_aggregate import release_block_means
 from sfumato._core.sampling.choice import Selector
 from sfumato._core.sampling.source import Noise, SecureNoise
+from sfumato._core.weighted import weighted
 from sfumato._lattice.box import Box, NanPolicy, columns_in
 from sfumato._schema.schema import Schema
 from sfumato.engines._elsewhere import names_of
@@ -52,8 +53,9 @@ class Curator(Uncopied):
         Columns that a dict does not name are left alone.
     epsilon, delta : float
         The total budget of this dataset, across all fits; `delta=0` is pure ε-DP.
-    nan : {"center", "drop"}
-        What becomes of cells that are not finite numbers.
+    nan : {"ignore", "center", "drop"}
+        What becomes of cells that are not finite numbers: their row counts with the columns it has,
+        they go to the centre of their column, or their row is left out.
     groups : array or column name, optional
         Whose rows are whose. One whole group is then protected instead of one row.
     max_rows_per_group : int
@@ -102,17 +104,17 @@ class Curator(Uncopied):
         groups = groups if schema is None else schema.groups_with(groups)
 
         def reopen(schema: Schema) -> Rows:
-            return rows_of(X, groups=groups, max_rows_per_group=limit, schema=schema)
+            rows = rows_of(X, groups=groups, max_rows_per_group=limit, schema=schema)
+            return weighted(rows, schema)
 
         self._opening = Opening(X, groups, bounds, nan, noise, schema=schema, reopen=reopen)
         try:
-            if schema is not None:
-                rows, box = reopen(schema), schema.box
-            else:
-                if ledger.bounds is not None:
-                    bounds = declared_bounds(ledger, bounds, X, groups)
+            if schema is None:
+                bounds = declared_bounds(ledger, bounds, X, groups)
                 rows = rows_of(X, groups=groups, max_rows_per_group=limit, width=columns_in(bounds))
                 box = Box.of(bounds, rows.n_features, nan)
+            else:
+                rows, box = reopen(schema), schema.box
             self._data = self._data_type(rows, box, ledger, noise)
         except NoFeature as refusal:
             self._data = undivided(refusal, self._opening, ledger)
@@ -198,14 +200,8 @@ class Curator(Uncopied):
         Guarantee: that of this curator; nothing is read or released here. What is opened has the
         ledger, the noise and the groups of this curator.
         """
-        opening = self._opening
-        if opening.schema is None or opening.reopen is None:
-            raise ValueError("columns are chosen by a schema: this curator was opened without one")
-        schema = opening.schema.over(names)
         found = object.__new__(type(self))
-        rows = opening.reopen(schema)
-        found._data = self._data_type(rows, schema.box, self.ledger, opening.noise)
-        found._opening = replace(opening, schema=schema)
+        found._data, found._opening = reopened(self._data, self._opening, self._data_type, names)
         return found
 
     def by(self, column: Any, *, values: Iterable[Any]) -> dict[Any, Self]:  # noqa: ANN401

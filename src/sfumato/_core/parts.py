@@ -21,6 +21,7 @@ from sfumato._base.validation import NoFeature
 from sfumato._core.declared import declared_bounds
 from sfumato._core.private_data import PrivateData
 from sfumato._core.sampling.source import Noise
+from sfumato._core.weighted import weighted
 from sfumato._lattice.box import Box, NanPolicy, columns_in
 from sfumato._schema.schema import Schema
 from sfumato.engines._parts import divided, has_columns, place_of, without
@@ -102,6 +103,7 @@ def divide(
         width = columns_in(bounds)
     schema = opening.schema and opening.schema.without(column)
     rows = divided(source, column, list(keys), width, schema)
+    rows = [weighted(own, schema) for own in rows] if schema else rows
     box = schema.box if schema else Box.of(bounds, rows[0].n_features, opening.nan)
     title = str(column) if isinstance(column, str | int) else "label"
     names = [f"{title} = {key}" for key in keys]
@@ -116,7 +118,18 @@ def divide(
 
 
 def _one_part(source: Any, column: Any, key: str, schema: Schema) -> Rows:  # noqa: ANN401
-    return divided(source, column, [key], None, schema)[0]
+    return weighted(divided(source, column, [key], None, schema)[0], schema)
+
+
+def reopened(
+    data: PrivateData, opening: Opening, data_type: type[PrivateData], names: Iterable[str]
+) -> tuple[PrivateData, Opening]:
+    """Open the same rows with other columns of their schema; see `Curator.over`."""
+    if opening.schema is None or opening.reopen is None:
+        raise ValueError("columns are chosen by a schema: this curator was opened without one")
+    schema = opening.schema.over(names)
+    rows = opening.reopen(schema)
+    return data_type(rows, schema.box, data.ledger, opening.noise), replace(opening, schema=schema)
 
 
 def keys_of_values(values: Iterable[Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from sfumato._base.types import Ints
 from sfumato._core.mechanisms import Mechanism
 from sfumato._core.queries.projection import Projection, ViewedRows
 from sfumato._core.sampling.source import Noise
+from sfumato._core.weighted import WeightedRows
 from sfumato._lattice.box import MAX_NUMBERS, Box
 from sfumato.engines._rows import Rows
 
@@ -36,7 +37,8 @@ class Chooser(Protocol[_Given, _Released]):
 class PrivateData(Uncopied):
     """The rows of one dataset with their bounds, their budget and their noise; see `Curator`.
 
-    `rows_per_neighbour` is the number of rows by which neighbouring datasets differ at most,
+    `rows_per_neighbour` is the number of rows, copies of weighted ones included, by which
+    neighbouring datasets differ at most,
     `in_ball` says whether every row is known to lie in a ball of radius REACH, and `source` is the
     chapter of docs/trusted.md about where the rows come from.
 
@@ -57,7 +59,8 @@ class PrivateData(Uncopied):
         self.__noise = noise
         self.ledger = ledger
         self.box = box
-        self.rows_per_neighbour = rows.max_rows_per_group or 1
+        copies = rows.most if isinstance(rows, WeightedRows) else 1
+        self.rows_per_neighbour = (rows.max_rows_per_group or 1) * copies
         self.in_ball = False
         self.source = MEMORY if getattr(rows, "in_memory", False) else FILES
 

@@ -16,11 +16,17 @@ from sfumato._base.validation import NoFeature
 
 NanPolicy = Literal["ignore", "center", "drop"]
 
-Snap = Callable[[Floats, Floats, Floats, Lattice], None]
-"""Writes the lattice points of a block of cells, given the middle and the step of each."""
+Snap = Callable[[Floats, Floats, Floats, int, Lattice], None]
+"""Writes the lattice points of a block of cells, given the middle and the step of each.
+
+A cell that is not a finite number becomes the integer given before the output.
+"""
 
 REACH = 2**15 - 1
 """Lattice steps from the centre of a column to either of its bounds."""
+
+ABSENT = -(2**15)
+"""Stands for a coordinate that a row does not have. No number is rounded to it."""
 
 MAX_NUMBERS = 20_000_000
 """The most integers that one answer may hold: 160 MB."""
@@ -35,15 +41,19 @@ class Box:
 
     Inside the curator a coordinate is an integer in [-REACH, REACH], so that sums are exact in
     every order and every sensitivity is an integer. What becomes of a row looks at that row alone.
+
+    `nan` says what becomes of cells that are not finite numbers. "ignore": they are ABSENT, and
+    their row counts with the columns it has; a row without any is left out. "center": they go to
+    the centre of their column. "drop": their row is left out.
     """
 
     lower: tuple[float, ...]
     upper: tuple[float, ...]
-    nan: NanPolicy = "center"
+    nan: NanPolicy = "ignore"
 
     def __post_init__(self) -> None:
         if self.nan not in get_args(NanPolicy):
-            raise ValueError(f"nan must be 'center' or 'drop', got {self.nan!r}")
+            raise ValueError(f"nan must be 'ignore', 'center' or 'drop', got {self.nan!r}")
         if not self.lower or len(self.lower) != len(self.upper):
             raise ValueError(
                 "bounds need one lower and one upper value per column, got "
@@ -53,7 +63,7 @@ class Box:
             _check_bounds(column, low, high)
 
     @classmethod
-    def of(cls, bounds: Any, n_features: int, nan: NanPolicy = "center") -> Box:  # noqa: ANN401
+    def of(cls, bounds: Any, n_features: int, nan: NanPolicy = "ignore") -> Box:  # noqa: ANN401
         """Build a box from what a user types: (lower, upper), scalars or one value per column."""
         if n_features < 1:
             raise ValueError("the data has 0 columns; at least one is needed")
@@ -80,14 +90,14 @@ class Box:
     def to_lattice(self, rows: ArrayLike) -> Lattice:
         """Snap rows onto the lattice: clipped to the bounds, rounded to the nearest step.
 
-        A cell that is not a finite number goes to the centre of its column; with `nan="drop"` its
-        row is left out. Both look at one row only, so a neighbour changes by one row at most.
+        Cells that are not finite numbers follow the `nan` policy, which looks at one row only, so
+        that a neighbour changes by one row at most.
         """
         values = np.asarray(rows)
         table = values.reshape(-1, self.n_features)
         out = np.empty(table.shape, dtype=np.int16)
         kept = self.write_lattice(table, out)
-        return out[kept] if self.nan == "drop" else out.reshape(values.shape)
+        return out.reshape(values.shape) if kept.all() else out[kept]
 
     def write_lattice(
         self, rows: NDArray[Any], out: Lattice, snap: Snap | None = None
@@ -97,23 +107,29 @@ class Box:
             raise ValueError(f"blocks of {self.n_features} columns are needed")
         kept = np.ones(len(rows), dtype=np.bool_)
         middle, step = _tiled(self)
+        missing = ABSENT if self.nan == "ignore" else 0
         # No value may raise a warning, which a caller could turn into an exception.
         with np.errstate(all="ignore"):
             for start in range(0, len(rows), len(middle)):
                 block = slice(start, start + len(middle))
                 values = np.ascontiguousarray(rows[block], dtype=np.float64)
-                (snap or _snap)(values, middle[: len(values)], step[: len(values)], out[block])
+                cells = middle[: len(values)], step[: len(values)]
+                (snap or _snap)(values, *cells, missing, out[block])
                 if self.nan == "drop":
                     kept[block] = np.isfinite(values).all(axis=1)
+                elif has_gaps(out[block]):
+                    kept[block] = (out[block] != ABSENT).any(axis=1)
         return kept
 
     def to_cube(self, points: ArrayLike) -> Floats:
         """Map points to the cube [−1, 1]^d that the bounds span, clipped, without rounding.
 
-        A cell that is not a finite number goes to the centre of its column.
+        A cell that is not a finite number goes to the centre of its column; with `nan="ignore"` it
+        is NaN.
         """
         values = np.asarray(points, dtype=np.float64)
-        values = np.where(np.isfinite(values), values, self.middle)
+        missing = np.nan if self.nan == "ignore" else self.middle
+        values = np.where(np.isfinite(values), values, missing)
         with np.errstate(over="ignore"):
             scaled = (values - self.middle) / self.step
         return np.clip(scaled, -REACH, REACH) / REACH
@@ -124,14 +140,19 @@ class Box:
         return np.clip(values, self.lower, self.upper)
 
 
-def _snap(values: Floats, middle: Floats, step: Floats, out: Lattice) -> None:
+def has_gaps(rows: Lattice) -> bool:
+    """Whether some coordinate of a block of rows is absent."""
+    return rows.size > 0 and bool(rows.min() == ABSENT)
+
+
+def _snap(values: Floats, middle: Floats, step: Floats, missing: int, out: Lattice) -> None:
     scaled = values - middle
     scaled /= step
     np.clip(scaled, -REACH, REACH, out=scaled)
     np.rint(scaled, out=scaled)
     finite = np.isfinite(values)
     if not finite.all():
-        scaled[~finite] = 0
+        scaled[~finite] = missing
     out[:] = scaled
 
 

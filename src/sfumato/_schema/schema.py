@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato._base.files import write_whole
-from sfumato._base.types import Floats
-from sfumato._lattice.box import REACH, Box
 from sfumato._schema import toml
-from sfumato._schema.kinds import Column, Cycle, Date, Flag, Number
+from sfumato._schema.encoding import Encoding
+from sfumato._schema.kinds import Column, Cycle, Date, Flag, Number, Weight
 from sfumato._schema.levels import LEVEL, Category, Ordinal
 
 KINDS: dict[str, type[Column]] = {
-    kind.kind: kind for kind in (Number, Category, Ordinal, Flag, Date, Cycle)
+    kind.kind: kind for kind in (Number, Category, Ordinal, Flag, Date, Cycle, Weight)
 }
 
 
-class Schema:
+class Schema(Encoding):
     """What is public about a table. Columns that it does not name are left alone.
 
     Parameters
@@ -34,7 +30,7 @@ class Schema:
         For names that are no Python names; others may be given as keywords.
     groups : str, optional
         The column that says whose rows are whose: one person is then protected, not one row.
-    named : Number, Category, Ordinal, Flag, Date or Cycle
+    named : Number, Category, Ordinal, Flag, Date, Cycle or Weight
         The columns, each by its name.
 
     Examples
@@ -61,6 +57,8 @@ class Schema:
             raise ValueError(f"column {groups!r} says whose rows are whose and is no feature")
         self.columns = given
         self.groups = groups
+        if sum(isinstance(column, Weight) for column in given.values()) > 1:
+            raise ValueError("a schema has at most one column of weights")
         if not self.features:
             raise ValueError(
                 "a schema needs at least one column that takes part in a fit: one with a weight "
@@ -80,117 +78,13 @@ class Schema:
             found[name] = Number(lower, upper, missing=missing)
         return cls(found)
 
-    @cached_property
-    def features(self) -> tuple[str, ...]:
-        """The columns that take part in a fit, in the order in which they were declared."""
-        return tuple(name for name, column in self.columns.items() if column.weight > 0)
-
-    @cached_property
-    def _ordered(self) -> tuple[str, ...]:
-        """Features in the order of their coordinates: categories come last."""
-        of_levels = [n for n in self.features if isinstance(self.columns[n], Category)]
-        return (*(n for n in self.features if n not in of_levels), *of_levels)
-
-    @cached_property
-    def places(self) -> dict[str, slice]:
-        """Which coordinates each feature takes."""
-        found, start = {}, 0
-        for name in self._ordered:
-            stop = start + self.columns[name].width
-            found[name] = slice(start, stop)
-            start = stop
-        return found
-
     @property
-    def width(self) -> int:
-        """Number of coordinates of a row."""
-        return sum(self.columns[name].width for name in self.features)
-
-    @property
-    def coordinate_names(self) -> tuple[str, ...]:
-        """A name for each coordinate."""
-        return tuple(n for name in self._ordered for n in self.columns[name].coordinate_names(name))
-
-    @property
-    def number_names(self) -> tuple[str, ...]:
-        """A name for each number of a decoded centre."""
-        return tuple(n for name in self.features for n in self.columns[name].number_names(name))
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ANN401
-        """A name for each coordinate, as scikit-learn's transformers have it."""
-        return np.array(self.coordinate_names, dtype=object)
-
-    @cached_property
-    def box(self) -> Box:
-        """The cube that coordinates lie in."""
-        return Box((-1.0,) * self.width, (1.0,) * self.width, "ignore")
-
-    @cached_property
-    def levels(self) -> tuple[tuple[int, int, int], ...]:
-        """Of each category its first coordinate, their number, and the value at a level.
-
-        The value is in lattice steps; elsewhere it is the same with a minus.
-        """
-        found = []
-        for name in self._ordered:
-            column, place = self.columns[name], self.places[name]
-            if isinstance(column, Category):
-                high = round(math.sqrt(0.5) * column.weight * REACH)
-                found.append((place.start, column.width, high))
-        return tuple(found)
-
-    def encode(self, cells: Sequence[Any]) -> Floats:
-        """Encode rows, each by itself: cells (one sequence for each feature) to points (n, width).
-
-        NaN is a coordinate of a missing cell; a row that is to be dropped is NaN throughout.
-        """
-        if len(cells) != len(self.features):
-            raise ValueError(f"{len(self.features)} columns are needed, got {len(cells)}")
-        points = np.empty((len(cells[0]), self.width))
-        dropped = np.zeros(len(points), dtype=np.bool_)
-        # No value may raise a warning, which a caller could turn into an exception.
-        with np.errstate(all="ignore"):
-            for name, given in zip(self.features, cells, strict=True):
-                column = self.columns[name]
-                codes, points[:, self.places[name]] = column.encoded(given)
-                if column.missing == "drop":
-                    dropped |= np.isnan(codes)
-        points[dropped] = np.nan
-        return points
-
-    def settled(self, points: Floats) -> Floats:
-        """Points (k, width) whose shares of levels are distributions, inside the cube."""
-        found = np.clip(points, -1.0, 1.0)
-        for name in self.features:
-            column, place = self.columns[name], self.places[name]
-            if isinstance(column, Category):
-                shares = column.decoded(found[:, place] / column.weight)
-                found[:, place] = (2 * shares - 1) * np.sqrt(0.5) * column.weight
-        return found
-
-    def decode(self, points: Floats) -> Floats:
-        """What points (k, width) mean: numbers (k, m) in the users' units, see `number_names`.
-
-        Dates are days since 1970, ordinals places from 0 on, flags and levels shares.
-        """
-        return np.column_stack([self._decoded(points, name) for name in self.features])
-
-    def in_words(self, points: Floats) -> list[dict[str, Any]]:
-        """What each of some points (k, width) means, by column, in the users' words."""
-        decoded = {name: self._decoded(points, name) for name in self.features}
-        return [
-            {name: self.columns[name].in_words(decoded[name][i]) for name in self.features}
-            for i in range(len(points))
-        ]
-
-    def cells(self, points: Floats) -> dict[str, list[Any]]:
-        """The rows of a table, by column, that points (n, width) are nearest to."""
-        found = {}
-        for name in self.features:
-            column = self.columns[name]
-            codes = column.nearest_codes(points[:, self.places[name]] / column.weight)
-            found[name] = [column.cell(code) for code in codes]
-        return found
+    def unweighted(self) -> Schema:
+        """The schema without the column of weights: what a row means, not how much it counts."""
+        if self.weights is None:
+            return self
+        others = {n: c for n, c in self.columns.items() if not isinstance(c, Weight)}
+        return Schema(others, groups=self.groups)
 
     def over(self, names: Iterable[str]) -> Schema:
         """The schema of some of its columns, all of which take part."""
@@ -201,6 +95,8 @@ class Schema:
                 raise ValueError(f"the schema has no column {name!r}; its columns are {listed}")
             column = self.columns[name]
             chosen[name] = column if column.weight else replace(column, weight=1.0)
+        if self.weights is not None:
+            chosen[self.inputs[-1]] = self.weights
         return Schema(chosen, groups=self.groups)
 
     def groups_with(self, given: Any) -> Any:  # noqa: ANN401
@@ -272,10 +168,6 @@ class Schema:
         groups = f", groups={self.groups!r}" if self.groups else ""
         listed = ", ".join(f"{n}={type(c).__name__}" for n, c in self.columns.items())
         return f"Schema({listed}{groups})"
-
-    def _decoded(self, points: Floats, name: str) -> Floats:
-        column = self.columns[name]
-        return column.decoded(points[:, self.places[name]] / column.weight)
 
 
 _BECOMES = {

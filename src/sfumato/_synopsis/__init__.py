@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -148,6 +148,12 @@ class Synopsis:
         With a schema, whose columns need not be linear, they are those of the cube.
         """
         return self.layout.widths * (REACH * self.box.step)
+
+    def times(self, unit: float) -> Synopsis:
+        """The same cells with weights in another unit."""
+        if unit == 1:
+            return self
+        return replace(self, weights=self.weights * unit, noise_std=self.noise_std * unit)
 
     def kmeans(self, k: int, *, n_starts: int = 30, random_state: Any = None) -> Clusters:  # noqa: ANN401
         """Find k centres of the cells, in the user's units; negative weights count.

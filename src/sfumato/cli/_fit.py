@@ -11,6 +11,7 @@ import typer
 
 from sfumato._base.files import atomic_path, atomic_text
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
+from sfumato._lattice.box import NanPolicy
 from sfumato._ledger.store import LedgerError
 from sfumato._private_kmeans import PRIVATE, PrivateKMeans, load
 from sfumato._released_model import text_of
@@ -101,6 +102,13 @@ def _unwritten(request: o.Fit, model: PrivateKMeans) -> str:
     return f"{spent}. The model is printed on standard output instead"
 
 
+_POLICIES: dict[o.Nan, NanPolicy] = {
+    o.Nan.IGNORE: "ignore",
+    o.Nan.CENTER: "center",
+    o.Nan.DROP: "drop",
+}
+
+
 def _model(request: o.Fit) -> PrivateKMeans:
     """The model, but for its bounds. Refuses what is wrong whatever the file holds."""
     n_clusters = _n_clusters(request.k)
@@ -123,7 +131,7 @@ def _model(request: o.Fit) -> PrivateKMeans:
         delta=request.delta,
         method=method,
         n_rows=request.n_rows,
-        nan="drop" if request.nan is o.Nan.DROP else "center",
+        nan=_POLICIES[request.nan],
         max_rows_per_group=request.max_rows_per_group,
         random_state=request.random_state,
     )
@@ -178,8 +186,16 @@ def run_predict(request: o.Predict) -> None:
     out = console()
     if missing:
         have = counted(missing, "row has", "rows have")
-        out.print(f"{have} missing cells, taken for the centre of their column.")
+        out.print(f"{have} missing cells{_BECAME[model.box_.nan]}")
     out.print(f"{rows:,} labels written to {output}", soft_wrap=True)
+
+
+_BECAME = {
+    "ignore": ": their distances are over the columns they have.",
+    "center": ", taken for the centre of their column.",
+    "drop": ", taken for the centre of their column.",
+}
+"""What `predict` makes of missing cells, by the policy of the fit."""
 
 
 def _load(path: Path) -> PrivateKMeans:

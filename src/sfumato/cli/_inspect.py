@@ -158,9 +158,10 @@ def _print_report(out: Console, report: FileReport) -> None:
         out.print(f"Where: {places}{more}.")
     if report.incomplete:
         out.print(
-            f"{counted(report.incomplete, 'row has', 'rows have')} missing cells. `fit` puts them "
-            "at the centre of their column, where they may look like a cluster of their own; "
-            "--nan drop leaves their rows out."
+            f"{counted(report.incomplete, 'row has', 'rows have')} missing cells. In `fit` "
+            "such a row counts with the columns it has; --nan center puts missing cells at the "
+            "centre of their column, where they may look like a cluster of their own; --nan drop "
+            "leaves their rows out."
         )
     out.print("Nothing wrong." if report.clean else "Problems found.", end=" ")
     out.print("These are exact numbers, for the owner of the file only.")

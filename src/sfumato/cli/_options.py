@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-Nan = StrEnum("Nan", ["CENTER", "DROP"])
+Nan = StrEnum("Nan", ["IGNORE", "CENTER", "DROP"])
 ReportNan = StrEnum("ReportNan", ["CENTER", "KEEP", "DROP"])
 Truncation = StrEnum("Truncation", {"CLAMP": "clamp", "RESAMPLE": "resample", "NONE": "none"})
 Units = StrEnum("Units", {"DATA": "data", "BOX": "box"})
@@ -205,8 +205,12 @@ class Fit(Grouped, Described, Charged):
         ),
     ] = None
     nan: Annotated[
-        Nan, Option(help="Missing cells go to the centre of their column, or their row is dropped.")
-    ] = Nan.CENTER
+        Nan,
+        Option(
+            help="Missing cells: their row counts with the columns it has, they go to the centre "
+            "of their column, or their row is dropped."
+        ),
+    ] = Nan.IGNORE
     n_rows: Annotated[
         int | None,
         option("N", "Declare the number of rows public. It is never compared with the data."),

@@ -17,6 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sfumato._accounting.guarantee import Guarantee
+from sfumato._base.distances import unmasked
 from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_whole
 from sfumato._core.local.lattice import LatticeNDLaplace
@@ -277,11 +278,17 @@ class LocalClustering(ClusterMixin, BaseEstimator):
     def _own(self, X: Any) -> Floats:  # noqa: ANN401
         check_is_fitted(self)
         done = isinstance(self.perturbation, str)
+        X = unmasked(X)
         rows = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=done)
-        if not done:
-            middle = Box.of(self.perturbation_.bounds, rows.shape[1]).middle
-            rows = np.where(np.isfinite(rows), rows, middle)
-        return self._scaled(rows)
+        return self._scaled(centred(self, rows))
+
+
+def centred(model: LocalClustering, rows: Floats) -> Floats:
+    """Rows with missing cells at the centre of their column; as they are for reports of clients."""
+    if isinstance(model.perturbation, str):
+        return rows
+    middle = Box.of(model.perturbation_.bounds, rows.shape[1]).middle
+    return np.where(np.isfinite(rows), rows, middle)
 
 
 def _check(model: LocalClustering) -> None:

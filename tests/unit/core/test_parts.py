@@ -37,7 +37,7 @@ def rich(table, **settings):
     return Curator(table, **{"bounds": (0, 1), "epsilon": 10.0**9, **settings})
 
 
-@pytest.mark.parametrize("nan", ["center", "drop"])
+@pytest.mark.parametrize("nan", ["ignore", "center", "drop"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_part_is_the_rows_of_one_label_on_every_table(kind, nan, tmp_path, monkeypatch):
     table, column = table_of(kind, ROWS, LABELS, tmp_path, monkeypatch)

@@ -88,7 +88,7 @@ def test_mixed_columns_and_missing_values():
     assert rows_in(whole_numbers, box) == rows_in([[1, NAN], [3, 4]], box)
 
 
-@pytest.mark.parametrize("nan", ["center", "drop"])
+@pytest.mark.parametrize("nan", ["ignore", "center", "drop"])
 @pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, lambda v: blocks_of(v, 3, 50)])
 def test_policies_for_cells_that_are_not_numbers(kind, nan):
     values = uniform(300, seed=4)
@@ -109,7 +109,7 @@ EXTREME = [
 
 
 @pytest.mark.parametrize("values", EXTREME, ids=lambda v: str(v.dtype))
-@pytest.mark.parametrize("nan", ["center", "drop"])
+@pytest.mark.parametrize("nan", ["ignore", "center", "drop"])
 def test_no_value_raises_or_warns(values, nan):
     box = Box(BOX.lower, BOX.upper, nan)
     with warnings.catch_warnings(), np.errstate(all="raise"):

@@ -19,7 +19,7 @@ groups_and_most = (st.lists(st.integers(0, 5), min_size=60, max_size=60), st.int
 
 
 @settings(max_examples=25, deadline=None)
-@given(*groups_and_most, st.permutations(range(60)), st.sampled_from(["center", "drop"]))
+@given(*groups_and_most, st.permutations(range(60)), st.sampled_from(["ignore", "center", "drop"]))
 @example([0, 1, 2, 3, 4, 5] * 10, 1, range(59, -1, -1), "center")
 @example([0] * 50 + [1, 2] * 5, 4, [*range(30, 60), *range(30)], "drop")
 def test_groups_keep_few_rows_which_depend_on_their_own_rows_alone(labels, most, order, nan):

@@ -87,7 +87,7 @@ def test_neither_order_nor_partition_matters(order, cuts):
 
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
-@pytest.mark.parametrize("nan", ["center", "drop"])
+@pytest.mark.parametrize("nan", ["ignore", "center", "drop"])
 def test_threads_do_not_matter(backend, nan, monkeypatch):
     values = uniform(20_000, seed=2)
     values[::97] = NAN

@@ -1,12 +1,15 @@
 """Bounds, lattice, clipping, and what becomes of cells that are not numbers."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sfumato._lattice.box import REACH, Box
+from sfumato._lattice.box import ABSENT, REACH, Box, NanPolicy
 
+POLICIES = get_args(NanPolicy)
 any_float = st.floats(allow_nan=True, allow_infinity=True)
 row_lists = st.lists(st.tuples(any_float, any_float), max_size=12)
 
@@ -44,13 +47,28 @@ def test_the_round_trip_holds_for_every_box_that_is_accepted(low, width):
 @given(row_lists)
 @example(ODD)
 def test_any_row_becomes_a_lattice_row(rows):
-    lattice = BOX.to_lattice(np.array(rows, dtype=float).reshape(-1, 2))
+    box = Box(BOX.lower, BOX.upper, "center")
+    lattice = box.to_lattice(np.array(rows, dtype=float).reshape(-1, 2))
     assert lattice.dtype == np.int16
     assert lattice.shape == (len(rows), 2)
     assert (np.abs(lattice.astype(int)) <= REACH).all()
 
 
-@given(row_lists, st.sampled_from(["center", "drop"]))
+@given(row_lists)
+@example(ODD)
+@example([(np.nan, np.inf), (np.nan, 1.0), (-1e308, 1e308)])
+def test_a_coordinate_is_absent_if_its_cell_is_no_finite_number_and_then_only(rows):
+    values = np.array(rows, dtype=float).reshape(-1, 2)
+    present = np.isfinite(values)
+    values, present = values[present.any(axis=1)], present[present.any(axis=1)]
+    lattice = BOX.to_lattice(np.array(rows, dtype=float).reshape(-1, 2))
+    np.testing.assert_array_equal(lattice == ABSENT, ~present)
+    centred = Box(BOX.lower, BOX.upper, "center").to_lattice(values)
+    np.testing.assert_array_equal(lattice[present], centred[present])
+
+
+@given(row_lists, st.sampled_from(["ignore", "center", "drop"]))
+@example(ODD, "ignore")
 @example(ODD, "center")
 @example(ODD, "drop")
 @example([(np.nan, 1.0), (0.25, -2.0)], "center")
@@ -63,8 +81,22 @@ def test_a_row_becomes_the_same_whatever_stands_beside_it(rows, nan):
 
 def test_nan_policies():
     rows = np.array([[np.nan, 3.0], [np.inf, -np.inf], [1.0, -3.0]])
-    assert BOX.to_lattice(rows).tolist() == [[0, REACH], [0, 0], [REACH, -REACH]]
-    assert Box(BOX.lower, BOX.upper, "drop").to_lattice(rows).tolist() == [[REACH, -REACH]]
+    found = {nan: Box(BOX.lower, BOX.upper, nan).to_lattice(rows).tolist() for nan in POLICIES}
+    assert found == {
+        "ignore": [[ABSENT, REACH], [REACH, -REACH]],
+        "center": [[0, REACH], [0, 0], [REACH, -REACH]],
+        "drop": [[REACH, -REACH]],
+    }
+    assert BOX == Box(BOX.lower, BOX.upper, "ignore") == Box.of((BOX.lower, BOX.upper), 2)
+
+
+def test_what_is_absent_is_absent_from_the_cube():
+    rows = [[np.nan, 3.0], [np.inf, -np.inf], [1.0, -3.0]]
+    nan = np.nan
+    np.testing.assert_array_equal(BOX.to_cube(rows), [[nan, 1], [nan, nan], [1, -1]])
+    for policy in ("center", "drop"):
+        cube = Box(BOX.lower, BOX.upper, policy).to_cube(rows)
+        np.testing.assert_array_equal(cube, [[0, 1], [0, 0], [1, -1]])
 
 
 def test_rows_outside_are_clipped():
@@ -82,8 +114,9 @@ def test_rounding_is_to_the_nearest_step():
 @example(ODD)
 def test_the_cube_is_the_lattice_without_rounding(rows):
     values = np.array(rows, dtype=float).reshape(-1, 2)
+    box = Box(BOX.lower, BOX.upper, "center")
     np.testing.assert_allclose(
-        BOX.to_cube(values) * REACH, BOX.to_lattice(values), rtol=0, atol=0.5 + 1e-9
+        box.to_cube(values) * REACH, box.to_lattice(values), rtol=0, atol=0.5 + 1e-9
     )
 
 

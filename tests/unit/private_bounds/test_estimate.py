@@ -305,6 +305,7 @@ def test_the_nan_policy_holds_afterwards():
     dropped = model(nan="drop").fit(holes)
     assert dropped.box_.nan == "drop"
     assert dropped.cluster_sizes_.sum() == pytest.approx(4000, abs=100)
+    assert model().fit(holes).box_.nan == "ignore"
 
 
 def test_saved_models_keep_the_bounds(tmp_path):
@@ -332,7 +333,7 @@ class Unread:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"nan": "ignore"},
+        {"nan": "zero"},
         {"epsilon": 0},
         {"n_clusters": 0},
         {"max_rows_per_group": 0},

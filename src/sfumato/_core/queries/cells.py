@@ -61,7 +61,8 @@ class Nearest(ByContent):
     """Each row belongs to its nearest centre, the first one where two are equally near.
 
     Centres are rounded to the lattice, so that distances are exact integers and the cell of a row
-    does not depend on any other row.
+    does not depend on any other row. Distances are over the columns that a row has; in sums an
+    absent coordinate is that of the centre. A row that has none is in no cell.
     """
 
     centers: Ints
@@ -94,7 +95,10 @@ class Nearest(ByContent):
 
 @dataclass(frozen=True)
 class Grid:
-    """`per_axis` equal slices along each of `n_features` columns."""
+    """`per_axis` equal slices along each of `n_features` columns.
+
+    A row with a gap is in no cell, unless there is one cell for all: there it adds 0 to the sums.
+    """
 
     per_axis: int
     n_features: int

@@ -31,9 +31,10 @@ def farthest_squared(points: Ints, *, ball: bool) -> int:
 class Cost(ByContent):
     """The k-means cost of each of m sets of k lattice points: the less, the better.
 
-    Sensitivity: adding a row adds to every cost the squared distance to its nearest point, an
-    integer from 0 to d·(2·REACH)². In a ball of radius REACH that holds the rows and the points it
-    is at most (2·REACH)². All costs move the same way, so the scores are monotone.
+    Sensitivity: adding a row adds to every cost the squared distance to its nearest point, over the
+    columns that it has, an integer from 0 to d·(2·REACH)². In a ball of radius REACH that holds the
+    rows and the points it is at most (2·REACH)². All costs move the same way, so the scores are
+    monotone.
     """
 
     candidates: Ints

@@ -49,8 +49,8 @@ class _OfCells:
 class Counts(_OfCells):
     """How many rows lie in each cell.
 
-    Sensitivity: a row lies in one cell, or in none of some `Cubes`, and moves its count by 1;
-    L1 = L2 = 1.
+    Sensitivity: a row lies in one cell or, outside of all `Cubes` or with a gap, in none, and moves
+    its count by 1; L1 = L2 = 1.
     """
 
     cells: Cells
@@ -85,9 +85,10 @@ class Totals(_OfCells):
     Σv² ≤ R², else u_i = sign(v_i)·⌊|v_i|·R/⌈√Σv²⌉⌋.
 
     Sensitivity: a row lies in one cell. Its coordinates are at most REACH, so the sums move by at
-    most d·REACH in L1 and √d·REACH in L2, reached in a corner. With a radius Σu² ≤ R² exactly,
-    because every rounding is towards zero, so L2 ≤ R and L1 ≤ ⌊√d·R⌋ (Cauchy–Schwarz, integers),
-    with the largest R for the whole answer and with R_j for cell j.
+    most d·REACH in L1 and √d·REACH in L2, reached in a corner; one that stands for an absent
+    coordinate is 0 or its centre's, both at most REACH, and differs from the centre's by 0. With a
+    radius Σu² ≤ R² exactly, because every rounding is towards zero, so L2 ≤ R and L1 ≤ ⌊√d·R⌋
+    (Cauchy–Schwarz, integers), with the largest R for the whole answer and with R_j for cell j.
     The pair (u, 1) lies in the cylinder {‖u‖₂ ≤ R_j} × [−1, 1]; without a radius (x, REACH·1) lies
     in the cube of side 2·REACH. The count's own sensitivity is that of `Counts`.
     """

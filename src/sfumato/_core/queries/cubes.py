@@ -14,6 +14,7 @@ from sfumato._core.queries.projection import Projection
 from sfumato._lattice.box import MAX_NUMBERS
 from sfumato._lattice.kernels import dispatch as kernels
 from sfumato._lattice.kernels.cubes import Index, cells_of_nearest, child_counts, labelled_totals
+from sfumato._lattice.kernels.gaps import complete
 
 WIDEST = 2**20
 """The longest side of a cube, and the farthest corner, in lattice steps."""
@@ -25,7 +26,8 @@ class Cubes(ByContent):
 
     A cube holds the points with corner ≤ x < corner + side on every axis; a child is its lower or
     upper half on each. Child number cube·2^p + b is the upper half on axis i if bit i of b is set.
-    Corners may lie outside the lattice. A row belongs to at most one child, a function of that row.
+    Corners may lie outside the lattice. A row belongs to at most one child, a function of that row;
+    with a gap, to none.
     """
 
     corners: Ints
@@ -89,7 +91,8 @@ class Cubes(ByContent):
 class NearestInProjection:
     """Each row belongs to the centre nearest to its projection; what is summed is the row.
 
-    The cell of a row is a function of that row and of public numbers.
+    The cell of a row is a function of that row and of public numbers. A row with a gap is in none:
+    there is no centre among the columns that could stand in for what is absent.
     """
 
     projection: Projection
@@ -124,9 +127,10 @@ class NearestInProjection:
 
     def count(self, rows: Lattice, state: Ints) -> None:
         """Count one block of rows."""
-        kernels.nearest_counts(self.projection.see(rows), self.cells.centers, state)
+        kernels.nearest_counts(self.projection.see(complete(rows)), self.cells.centers, state)
 
     def total(self, rows: Lattice, state: Ints) -> None:
         """Count and sum one block of rows."""
+        rows = complete(rows)
         labels = cells_of_nearest(self.projection.see(rows), self.cells.centers)
         labelled_totals(rows, labels, state)

@@ -18,7 +18,8 @@ class RowsBeyond:
     """For each edge, the number of rows farther than that many steps from their nearest centre.
 
     Edges are whole numbers of lattice steps, each larger than the one before it. The state of a
-    pass is the number of rows for every number of edges that they lie beyond.
+    pass is the number of rows for every number of edges that they lie beyond. Distances are over
+    the columns that a row has.
 
     Sensitivity: adding a row adds 1 to the counts of the edges that its distance exceeds, which are
     the first ones, and leaves the others: no count moves by more than 1, and none moves down.

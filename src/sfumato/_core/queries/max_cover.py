@@ -29,7 +29,8 @@ class Grids:
 
     Sensitivity: a row that is still uncovered adds 1 to the score of every grid point that covers
     it and nothing to the others. It leaves when one of these is picked, for good: so over all
-    picks, at all radii, it raises scores up to the first pick that covers it, and none after.
+    picks, at all radii, it raises scores up to the first pick that covers it, and none after. A
+    row with a gap is covered by no point.
     """
 
     n_features: int

@@ -1,7 +1,8 @@
 """Second moments about the origin of the lattice: queries that know their sensitivity.
 
 Coordinates enter in steps of 2^shift, cut off towards zero, so that noise of a moderate scale can
-be drawn for a small share. At the default a coordinate loses at most 7 of its 32,767 steps.
+be drawn for a small share. At the default a coordinate loses at most 7 of its 32,767 steps. One
+that is absent counts as 0.
 """
 
 from __future__ import annotations

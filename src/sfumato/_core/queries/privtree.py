@@ -24,7 +24,8 @@ Corners = NDArray[np.int32]
 class Domain:
     """A box of lattice points, `lower` to `upper` inclusive, one pair for each column.
 
-    Rows outside enter as the nearest point inside, each row on its own.
+    Rows outside enter as the nearest point inside, each row on its own; rows with a
+    gap are left out.
     """
 
     lower: Sequence[int]
@@ -59,8 +60,9 @@ class Branches:
     a row outside turns wherever the nearest point inside would: no row needs to be clipped.
 
     Sensitivity: a row descends one path, which ends in one box below one open node or in a closed
-    leaf. It moves one count by 1, or none. The counts never leave the curator; what is released of
-    them is charged by `PrivTreeSplits` and by the counts of the leaves.
+    leaf; with a gap it is in none. It moves one count by 1, or none. The counts never leave the
+    curator; what is released of them is charged by `PrivTreeSplits` and by the counts of the
+    leaves.
     """
 
     nodes: Table

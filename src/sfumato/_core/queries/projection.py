@@ -34,11 +34,13 @@ class Projection(ByContent):
 
     With `ball` y is shortened to length REACH instead: y_i becomes sign(y_i)·⌊|y_i|·REACH/⌈√Σy²⌉⌋
     if Σy² > REACH². (Coordinates so large that their squares would not be exact are clipped first;
-    see `kernels_view.widest`.) Public data, whole numbers: every product and sum is exact.
+    see `kernels_view.widest`.) Public data, whole numbers: every product and sum is exact. A column
+    that is absent adds nothing, as if it were at the offset; y_i is absent if all columns are with
+    an entry in line i of the matrix, and there are any.
 
     Sensitivity: y is a function of x alone, an integer vector with |y_i| ≤ REACH, and ‖y‖₂ ≤ REACH
-    with `ball`. Neighbouring tables are seen as neighbouring tables, so what any query declares
-    for one row of the lattice, or m rows, holds for the rows it is shown.
+    with `ball`, of what is not absent. Neighbouring tables are seen as neighbouring tables, so what
+    any query declares for one row of the lattice, or m rows, holds for the rows it is shown.
     """
 
     matrix: Ints
@@ -85,7 +87,7 @@ class Projection(ByContent):
         """Number of columns that come out."""
         return int(self.matrix.shape[0])
 
-    def box(self, nan: NanPolicy = "center") -> Box:
+    def box(self, nan: NanPolicy = "ignore") -> Box:
         """Describe the viewed lattice: one unit per step."""
         side = (float(REACH),) * self.n_out
         return Box(tuple(-x for x in side), side, nan)

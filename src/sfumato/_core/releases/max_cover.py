@@ -25,6 +25,7 @@ from sfumato._core.sampling.choice import choose_class, selection_slack
 from sfumato._core.sampling.exact import uniform_below
 from sfumato._core.sampling.source import Noise
 from sfumato._lattice.kernels.cover import Net, add_near, near, pairs_of, tally, tally_near
+from sfumato._lattice.kernels.gaps import complete
 from sfumato.engines._rows import Rows
 
 KEPT = 2**26
@@ -35,11 +36,15 @@ _LOOKED_AT = 2**20
 
 
 class Cover:
-    """The rows that no pick has covered, and how many of them lie near each point of a grid."""
+    """The rows that no pick has covered, and how many of them lie near each point of a grid.
+
+    Rows with a gap are left out.
+    """
 
     def __init__(self, rows: Lattice, net: Net, kept: int = KEPT) -> None:
         self.net = net
-        self._rows = np.ascontiguousarray(rows)
+        rows = np.ascontiguousarray(complete(rows))
+        self._rows = rows
         self._left = np.ones(len(rows), dtype=np.bool_)
         self._pairs = pairs_of(self._rows, net)
         self._block_of = np.repeat(np.arange(len(self._pairs)), self._pairs.counts())

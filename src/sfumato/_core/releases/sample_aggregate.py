@@ -1,7 +1,8 @@
 """Sample and aggregate: k-means in disjoint blocks of rows, in exact integers.
 
 What comes out of a block is a function of that block's rows, its number and the public key, to the
-last bit: sums and distances are whole numbers below 2^53, whatever the sizes of other blocks.
+last bit: sums and distances are whole numbers below 2^53, whatever the sizes of other blocks. A
+coordinate that is absent is taken for the mean of its column in its own block.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from sfumato._core.queries.cells import Sensitivity
 from sfumato._core.releases.choose import PAPERS, Selection
 from sfumato._core.releases.counts import Measurement
 from sfumato._lattice.box import MAX_NUMBERS, REACH, Box
+from sfumato._lattice.kernels.gaps import filled_with_means
 from sfumato.engines._rows import Rows
 
 ITERATIONS = 10
@@ -158,7 +160,8 @@ def _batch_centers(batch: list[Lattice], k: int, key: int, first: int) -> Ints:
     rows = np.zeros((len(batch), max(1, *map(len, batch)), d))
     inside = np.zeros(rows.shape[:2], dtype=np.bool_)
     centers = np.zeros((len(batch), k, d))
-    for i, block in enumerate(batch):
+    for i, given in enumerate(batch):
+        block = filled_with_means(given)
         ordered = block[np.lexsort(block.T[::-1])].astype(np.float64)
         rows[i, : len(block)], inside[i, : len(block)] = ordered, True
         if len(block) >= k:

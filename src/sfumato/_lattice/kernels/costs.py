@@ -1,4 +1,7 @@
-"""The cost of every swap of a centre with a candidate, from one pass: docs/proofs/choose.md."""
+"""The cost of every swap of a centre with a candidate, from one pass: docs/proofs/choose.md.
+
+Squared distances are over the columns that a row has.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from functools import cache
 import numpy as np
 
 from sfumato._base.types import Floats, Ints, Lattice
+from sfumato._lattice.box import has_gaps
+from sfumato._lattice.kernels import gaps
 from sfumato._lattice.kernels.dispatch import compiled
 
 LIMB = 32
@@ -31,15 +36,27 @@ def candidate_costs(rows: Lattice, candidates: Ints, state: Ints) -> None:
     for start in range(0, len(rows), step):
         block = rows[start : start + step]
         n = len(block)
-        values[:n, 1:] = block
-        np.dot(values[:n], weights[0], out=best[:n])
-        for centers in weights[1:]:
-            np.dot(values[:n], centers, out=other[:n])
-            np.minimum(best[:n], other[:n], out=best[:n])
+        if has_gaps(block):
+            best[:n] = _least(block, candidates)
+            block = gaps.filled(block, 0)
+        else:
+            values[:n, 1:] = block
+            np.dot(values[:n], weights[0], out=best[:n])
+            for centers in weights[1:]:
+                np.dot(values[:n], centers, out=other[:n])
+                np.minimum(best[:n], other[:n], out=best[:n])
         costs = best[:n].sum(axis=0).astype(np.int64)
         costs += np.square(block.astype(np.int64)).sum()
         state[:, 0] += costs >> LIMB
         state[:, 1] += costs & ((1 << LIMB) - 1)
+
+
+def _least(rows: Lattice, candidates: Ints) -> Floats:
+    """The least score of each row, which may have gaps, in each set of points."""
+    best = gaps.scores(rows, candidates[:, 0])
+    for i in range(1, candidates.shape[1]):
+        np.minimum(best, gaps.scores(rows, candidates[:, i]), out=best)
+    return best
 
 
 # Sums of scores over a block stay below 3·2^30·2^20 < 2^53, and its buffers in the cache.
@@ -70,10 +87,14 @@ def swap_costs(rows: Lattice, centers: Ints, candidates: Ints, state: Ints) -> N
     for start in range(0, len(rows), step):
         block = rows[start : start + step]
         n = len(block)
-        values[:n, 1:] = block
-        np.dot(values[:n], to_centers, out=near[:n])
+        if has_gaps(block):
+            near[:n], far[:n] = gaps.scores(block, centers), gaps.scores(block, candidates)
+            block = gaps.filled(block, 0)
+        else:
+            values[:n, 1:] = block
+            np.dot(values[:n], to_centers, out=near[:n])
+            np.dot(values[:n], to_candidates, out=far[:n])
         two_nearest(near[:n], labels[:n], first[:n], second[:n])
-        np.dot(values[:n], to_candidates, out=far[:n])
         found, line = _present(labels[:n], k)
         kept, moved = np.zeros(m), np.zeros((len(found), m))
         sums(far[:n], first[:n], second[:n], line, kept, moved)

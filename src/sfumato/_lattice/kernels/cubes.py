@@ -16,6 +16,7 @@ from functools import cache
 import numpy as np
 
 from sfumato._base.types import Ints, Lattice
+from sfumato._lattice.kernels import gaps
 from sfumato._lattice.kernels.dispatch import blocks, by_nearest, compiled, loops_for
 from sfumato._lattice.kernels.numpy_loops import SPAN
 
@@ -49,10 +50,13 @@ class Index:
 
 
 def child_counts(rows: Lattice, index: Index, state: Ints) -> None:
-    """Count the rows of every half of every cube into `state`, of shape (cubes·2^axes,)."""
+    """Count the rows of every half of every cube into `state`, of shape (cubes·2^axes,).
+
+    A row with a gap lies in none.
+    """
     add = _compiled_add() if compiled(rows) else _add
     for start in range(0, len(rows), _BLOCK_ROWS):
-        block = np.ascontiguousarray(rows[start : start + _BLOCK_ROWS])
+        block = np.ascontiguousarray(gaps.complete(rows[start : start + _BLOCK_ROWS]))
         add(block, index.low, index.side, index.keys, index.starts, index.numbers, state)
 
 

@@ -3,6 +3,7 @@
 Each function looks at `rows` (int16, one row per line) and adds into the int64 `state` it is given,
 so that blocks can be visited in any order and the states of disjoint blocks add up. The loops exist
 twice, in NumPy and compiled by numba; both give the same integers: docs/proofs/exact-kernels.md.
+Gaps are filled, or their rows left out, before any of them: `gaps.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Ints, Lattice
-from sfumato._lattice.box import REACH, Box
+from sfumato._lattice.box import REACH, Box, has_gaps
+from sfumato._lattice.kernels import gaps
 from sfumato._lattice.kernels import numpy_loops as kernels_numpy
 from sfumato._lattice.kernels.numpy_loops import Table
 from sfumato._lattice.kernels.verify import Loops, accepted, agree
@@ -86,22 +88,28 @@ def nearest_farther(rows: Lattice, centers: Ints, edges: Ints, state: Ints) -> N
 def grid_counts(rows: Lattice, per_axis: int, state: Ints) -> None:
     """Count the rows of each cell of a grid; `state` has shape (per_axis**d,), in C order."""
     loops = loops_for(rows)
-    for block in blocks(rows, 1):
+    for block in _on_grid(rows, per_axis):
         loops.add_counts(loops.grid(block, per_axis), state)
 
 
 def grid_totals(rows: Lattice, per_axis: int, state: Ints) -> None:
     """Count (column 0) and sum (columns 1 to d) the rows of each cell of a grid."""
     loops = loops_for(rows)
-    for block in blocks(rows, 1):
+    for block in _on_grid(rows, per_axis):
         loops.add_totals(block, loops.grid(block, per_axis), state)
+
+
+def _on_grid(rows: Lattice, per_axis: int) -> Iterator[Lattice]:
+    """Blocks of the rows that lie in a cell: all where there is one, else those without a gap."""
+    for block in blocks(rows, 1):
+        yield gaps.filled(block, 0) if per_axis == 1 else gaps.complete(block)
 
 
 def branch_counts(rows: Lattice, nodes: Table, cuts: Table, state: Ints) -> None:
     """Count the rows of each box below each open node of a tree; see `numpy_loops`."""
     loops = loops_for(rows)
     for block in blocks(rows, 8):
-        loops.add_branches(block, nodes, cuts, state)
+        loops.add_branches(gaps.complete(block), nodes, cuts, state)
 
 
 def compiled(rows: Lattice, times: int = 1) -> bool:
@@ -143,7 +151,10 @@ def _block_rows(rows: Lattice, width: int) -> int:
 
 
 def by_nearest(loops: Loops, rows: Lattice, centers: Ints) -> Iterator[tuple[Lattice, Ints]]:
-    """Blocks of rows, each with the number of every row's nearest centre, the first of equals."""
+    """Blocks of rows, each with the number of every row's nearest centre, the first of equals.
+
+    Only columns that a row has count; an absent coordinate is that of the row's own centre.
+    """
     label = loops.nearest(centers, _block_rows(rows, len(centers)))
     for block in blocks(rows, len(centers)):
-        yield block, label(block)
+        yield gaps.by_nearest(block, centers) if has_gaps(block) else (block, label(block))

@@ -184,14 +184,14 @@ _TILE = 2**11
 _TO_WHOLE = 1.5 * 2.0**52
 
 
-def snap(values: Floats, middle: Floats, step: Floats, out: Lattice) -> None:
+def snap(values: Floats, middle: Floats, step: Floats, missing: int, out: Lattice) -> None:
     """Write the lattice points of a block of rows, the same as NumPy's."""
     tile = max(1, _TILE // values.shape[1])
-    _snap(values, middle[:tile], step[:tile], out)
+    _snap(values, middle[:tile], step[:tile], float(missing), out)
 
 
-@compiled_for(MATRIX, MATRIX, MATRIX, types.int16[:, ::1], contract=False)
-def _snap(values: Floats, middle: Floats, step: Floats, out: Lattice) -> None:
+@compiled_for(MATRIX, MATRIX, MATRIX, float64, types.int16[:, ::1], contract=False)
+def _snap(values: Floats, middle: Floats, step: Floats, missing: float, out: Lattice) -> None:
     cells, middles, steps, points = values.ravel(), middle.ravel(), step.ravel(), out.ravel()
     tile = len(middles)
     for start in range(0, len(cells), tile):
@@ -202,7 +202,7 @@ def _snap(values: Floats, middle: Floats, step: Floats, out: Lattice) -> None:
             scaled = max(scaled, -REACH)
             scaled = min(scaled, REACH)
             # A difference with itself is 0 for finite numbers alone.
-            scaled = scaled if value - value == 0 else 0.0
+            scaled = scaled if value - value == 0 else missing
             snapped[i] = np.int16(np.int32((scaled + _TO_WHOLE) - _TO_WHOLE))
 
 

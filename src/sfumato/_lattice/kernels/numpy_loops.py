@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato._base.types import Floats, Ints, Lattice
 from sfumato._lattice.box import REACH
+from sfumato._lattice.kernels import gaps
 
 Table = NDArray[np.int32]
 
@@ -162,7 +163,8 @@ def _coarse(rows: Lattice, shift: int) -> Iterator[Floats]:
     step = max(1, min(n, _MOMENT_ROWS, _MOMENT_CELLS // d))
     values = np.empty((step, d))
     for start in range(0, n, step):
-        block = rows[start : start + step]
+        # What is absent adds nothing.
+        block = gaps.filled(rows[start : start + step], 0)
         # A right shift rounds down; what it would round away from zero is lifted before.
         values[: len(block)] = (block + ((block >> 15) & ((1 << shift) - 1))) >> shift
         yield values[: len(block)]

@@ -9,7 +9,8 @@ from functools import cache
 import numpy as np
 
 from sfumato._base.types import Floats, Ints, Lattice
-from sfumato._lattice.box import REACH
+from sfumato._lattice.box import ABSENT, REACH, has_gaps
+from sfumato._lattice.kernels import gaps
 from sfumato._lattice.kernels.dispatch import compiled
 
 # Cells of a block, before and after the map: its buffers stay in the cache.
@@ -28,8 +29,11 @@ class Weights:
     """A matrix over 2^shift as floats, ready to be multiplied; both are exact.
 
     With `columns` every coordinate looks at one column only, and `factors` does all the work.
+    `whole` is the matrix as it was given, and `offset` what a column that is absent is taken for.
     """
 
+    whole: Ints
+    offset: Ints
     matrix: Floats
     factors: Floats
     constant: Floats
@@ -43,15 +47,20 @@ class Weights:
         m, d = matrix.shape
         constant: Floats = (matrix @ offset) * scale
         if (np.count_nonzero(matrix, axis=1) > 1).any():
-            return cls(np.ascontiguousarray(matrix) * scale, np.ones(m), constant, None, ball)
+            floats = np.ascontiguousarray(matrix) * scale
+            return cls(matrix, offset, floats, np.ones(m), constant, None, ball)
         columns = np.argmax(matrix != 0, axis=1)
         factors = matrix[np.arange(m), columns] * scale
         in_order = np.array_equal(columns, np.arange(d))
-        return cls(np.empty((0, 0)), factors, constant, slice(None) if in_order else columns, ball)
+        picked = slice(None) if in_order else columns
+        return cls(matrix, offset, np.empty((0, 0)), factors, constant, picked, ball)
 
 
 def project(rows: Lattice, weights: Weights) -> Lattice:
-    """Map every row alone: multiply, cut off fractions, clip to ±REACH or to the ball."""
+    """Map every row alone: multiply, cut off fractions, clip to ±REACH or to the ball.
+
+    A column that is absent adds nothing; a coordinate that looks at no other columns is absent.
+    """
     n, d = rows.shape
     m = len(weights.constant)
     multiply, finish = _compiled_loops() if compiled(rows) else (None, _finish)
@@ -63,7 +72,8 @@ def project(rows: Lattice, weights: Weights) -> Lattice:
     seen = np.empty((step, m))
     wide = np.empty((step if as_floats else 0, d))
     for start in range(0, n, step):
-        block = rows[start : start + step]
+        given = rows[start : start + step]
+        block = gaps.filled(given, weights.offset) if (holes := has_gaps(given)) else given
         y = seen[: len(block)]
         if weights.columns is not None:
             y[:] = block[:, weights.columns]
@@ -73,6 +83,8 @@ def project(rows: Lattice, weights: Weights) -> Lattice:
             wide[: len(block)] = block
             np.dot(wide[: len(block)], weights.matrix.T, out=y)
         finish(y, weights.factors, weights.constant, most, weights.ball, out[start : start + step])
+        if holes:
+            out[start : start + step][gaps.unseen(given, weights.whole)] = ABSENT
     return out
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Floats, Ints, Lattice
-from sfumato._lattice.box import REACH, Box, Snap
+from sfumato._lattice.box import REACH, Box, NanPolicy, Snap
 from sfumato._lattice.kernels.numpy_loops import CLOSED, OPEN, Table
 
 Label = Callable[[Lattice], Ints]
@@ -113,9 +113,11 @@ def _answers(loops: Any) -> Iterator[NDArray[Any]]:  # noqa: ANN401
     yield branches
     cells = rows / np.array([1.7, 3.1, 11_000.0])
     cells[3:6, 0] = np.nan, np.inf, -1e300
-    points = np.empty_like(rows)
-    Box((-9000.0, -7.5, -3.0), (12_000.0, 9000.0, 1.1)).write_lattice(cells, points, loops.snap)
-    yield points
+    for nan in get_args(NanPolicy):
+        points = np.empty_like(rows)
+        box = Box((-9000.0, -7.5, -3.0), (12_000.0, 9000.0, 1.1), nan)
+        yield box.write_lattice(cells, points, loops.snap)
+        yield points
 
 
 def _clipped(loops: Any, centers: Ints) -> Callable[[Lattice, Ints, Ints], None]:  # noqa: ANN401

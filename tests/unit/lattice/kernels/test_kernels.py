@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._core.testing import use_loops
-from sfumato._lattice.box import REACH, Box
+from sfumato._lattice.box import ABSENT, REACH, Box
 from sfumato._lattice.kernels import dispatch as kernels
 from sfumato._lattice.kernels import numba_loops as kernels_nearest_numba
 from sfumato._lattice.kernels import numba_loops as kernels_numba
@@ -164,7 +164,7 @@ def test_wide_rows(kind, k, d):
     rows[:4] = [[REACH], [-REACH], [0], [1]]
     centers = rng.integers(-REACH, REACH + 1, (k, d))
     centers[0], centers[-1] = REACH, -REACH
-    rows[5:9] = centers[0] // 2 + centers[-1] // 2
+    rows[5:9] = (centers[0] + centers[-1]) // 2
     expected = oracle(kind, rows, centers, 5_000_000 // d)
     for backend in BACKENDS:
         for parts in (1, 2, 23):
@@ -281,7 +281,7 @@ def test_squares_around_2_to_52_keep_their_exact_root(backend):
         assert loops.squares(row[np.newaxis], only, centers).tolist() == [square]
 
 
-@pytest.mark.parametrize("nan", ["center", "drop"])
+@pytest.mark.parametrize("nan", ["ignore", "center", "drop"])
 @pytest.mark.parametrize("d", [1, 2, 3, 7, 3000])
 def test_both_snap_alike(d, nan):
     rng = np.random.default_rng(d)
@@ -296,7 +296,10 @@ def test_both_snap_alike(d, nan):
         with use_loops(backend):
             out = np.empty(rows.shape, dtype=np.int16)
             kept = kernels.write_lattice(box, rows, out)
-        np.testing.assert_array_equal(kept, np.isfinite(rows).all(axis=1) | (nan == "center"))
+        present = np.isfinite(rows)
+        expected = present.any(axis=1) if nan == "ignore" else present.all(axis=1)
+        np.testing.assert_array_equal(kept, expected | (nan == "center"))
+        np.testing.assert_array_equal(out == ABSENT, ~present & (nan == "ignore"))
         lattices.append(out)
     np.testing.assert_array_equal(*lattices)
     exact = (rows[1] - box.middle) / box.step
