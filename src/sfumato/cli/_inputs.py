@@ -20,12 +20,12 @@ from sfumato._base.validation import check_whole
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import Box
 from sfumato._ledger.ledger import Ledger
-from sfumato._private_kmeans import PrivateKMeans
+from sfumato._private_kmeans import PrivateKMeans, load
 from sfumato._schema.schema import Schema
 from sfumato.cli import _options as o
-from sfumato.engines._files import TableFile, layout_of
+from sfumato.engines._files import TableFile, layout_of, table_of
 from sfumato.engines.formats._csv import Header
-from sfumato.engines.formats._table import Layout
+from sfumato.engines.formats._table import Layout, position_of
 
 _TABS = ("tab", "\\t")
 
@@ -57,7 +57,14 @@ def file_of(
     header: Header = "guess" if guess and request.header is None else request.header
     path = paths if isinstance(paths, Path) else tuple(paths)
     sep = "\t" if request.sep in _TABS else request.sep
-    return TableFile(path, columns, header, sep, names)
+    file = TableFile(path, columns, header, sep, names)
+    return _narrowed(file, bounded) if columns is None and isinstance(bounded, tuple) else file
+
+
+def _narrowed(file: TableFile, bounded: tuple[str, ...]) -> TableFile:
+    """The file with the columns that bounds name, in its own order; others are left alone."""
+    table = table_of(file)
+    return replace(file, columns=tuple(sorted({position_of(table, name) for name in bounded})))
 
 
 def columns_asked(texts: list[str] | None) -> tuple[str, ...] | None:
@@ -112,12 +119,31 @@ def declared_in(request: o.Described) -> Schema:
     return Schema.read(request.schema)
 
 
-def check_groups(request: o.Grouped) -> None:
+def load_model(path: Path, schema: Path | None) -> PrivateKMeans:
+    """A model that `fit` wrote; refuses a schema that is not the one it was fitted with."""
+    try:
+        model = load(path)
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError(f"{path} is a damaged sfumato model") from None
+    if schema is not None and Schema.read(schema) != model.schema_:
+        own = "without a schema" if model.schema_ is None else "with another schema, which it holds"
+        raise ValueError(f"{path} was fitted {own}: leave --schema out")
+    return model
+
+
+def left_alone(layout: Layout) -> list[str]:
+    """The columns of a table with names that are not read."""
+    table, used = layout.table, {*layout.positions, layout.owner}
+    return [table.names[i] for i in table.usual if i not in used] if table.named else []
+
+
+def check_groups(request: o.Grouped, groups: str | None) -> None:
     """Refuse a number of rows per group where there are no groups."""
     if check_whole(request.max_rows_per_group, "--max-rows-per-group") != 1:
-        if request.groups is None:
+        if groups is None:
             raise ValueError(
-                "--max-rows-per-group needs --groups COLUMN, which has the person of each row"
+                "--max-rows-per-group needs --groups COLUMN, which has the person of each row, or "
+                "a schema that names it"
             )
 
 
@@ -256,7 +282,8 @@ def check_engine(request: o.Fit) -> None:
 
 def fit_on(request: o.Fit, model: PrivateKMeans, file: TableFile) -> None:
     """Fit a model to files on the engine that was asked for."""
-    engine, groups = request.engine.value, request.groups
+    engine, schema = request.engine.value, model.schema
+    groups = request.groups if schema is None else schema.groups
     if engine not in _PACKAGES:
         _fit(request, model, file, groups)
         return
@@ -267,9 +294,10 @@ def fit_on(request: o.Fit, model: PrivateKMeans, file: TableFile) -> None:
         max_rows_per_group=request.max_rows_per_group,
         workers=request.workers,
         scheduler=request.scheduler,
+        schema=schema,
     ) as rows:
         # Names for the model: a cluster's rows have none.
-        rows.columns = layout_of(file, groups=groups).given_names or ()
+        rows.columns = layout_of(file, groups=groups, schema=schema).given_names or ()
         _fit(request, model, rows, None)
 
 
@@ -286,6 +314,7 @@ def _fit(request: o.Fit, model: PrivateKMeans, source: Any, groups: str | None) 
         groups=groups,
         max_rows_per_group=model.max_rows_per_group,
         ledger=ledger,
+        schema=model.schema,
     )
     model.fit(curator, request=request.request)
 
@@ -306,7 +335,7 @@ def ledger_of(request: o.Charged) -> Ledger | None:
 def with_declared_bounds(request: o.Fit) -> o.Fit:
     """The request with the bounds that its ledger declares, unless it gives bounds itself."""
     ledger = ledger_of(request)
-    if ledger is None:
+    if ledger is None or request.schema is not None:
         return request
     if "private" in (request.bounds or []):
         raise ValueError(

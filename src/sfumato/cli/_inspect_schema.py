@@ -6,8 +6,9 @@ This is no release. Beside counts and places it shows some cells that could not 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from rich.console import Console
 
 from sfumato._base.labels import NO_LABEL, key_of
 from sfumato._base.types import Floats
-from sfumato._schema.kinds import Column, Date, Number
+from sfumato._schema import cells as read
+from sfumato._schema.kinds import Column, Date, Number, Weight
 from sfumato._schema.levels import Category, Ordinal
 from sfumato._schema.schema import Schema
 from sfumato._schema.toml import value_of
@@ -49,7 +51,7 @@ class ColumnFit:
     def add(self, column: Column, cells: Sequence[Any], lines: Sequence[int]) -> None:
         """Count some cells."""
         codes = _codes(column, cells)
-        empty = np.flatnonzero(np.isnan(codes))
+        empty = np.flatnonzero(np.isnan(codes)).tolist()
         wrong = [i for i in empty if key_of(cells[i]) != NO_LABEL]
         self.read += len(cells) - len(empty)
         self.missing += len(empty) - len(wrong)
@@ -59,7 +61,7 @@ class ColumnFit:
         for text in (str(cells[i]).strip() for i in wrong):
             if text in self.unknown or len(self.unknown) < _MOST_UNKNOWN:
                 self.unknown[text] += 1
-        if isinstance(column, Number | Date):
+        if isinstance(column, Number | Date | Weight):
             low, high = column.ends
             self.outside = (self.outside or 0) + int(((codes < low) | (codes > high)).sum())
 
@@ -76,25 +78,27 @@ class ColumnFit:
 
 def _codes(column: Column, cells: Sequence[Any]) -> Floats:
     """The code of each cell; NaN also for levels that are not listed."""
-    # Where missing is a level of its own, a level that is not listed would count as that one.
-    return (Category(*column.levels) if isinstance(column, Category) else column).codes(cells)
+    if isinstance(column, Category):
+        # Where missing is a level of its own, a level that is not listed would count as that one.
+        column = Category(*column.levels)
+    return read.numbers(cells) if isinstance(column, Weight) else column.codes(cells)
 
 
 @dataclass
 class SchemaReport:
     """What a checking pass over a table found.
 
-    `looks` has every column that was looked at beside what is declared; `absent` are columns of
-    the schema that the file lacks.
+    `looks` has what columns look like, declared or not; `absent` are columns of the schema that the
+    file lacks, `alone` columns of the file that the schema does not name.
     """
 
-    rows: int
-    ragged: int
-    first_ragged: int | None
     columns: list[ColumnFit]
     looks: dict[str, Look]
-    absent: list[str]
-    alone: list[str]
+    rows: int = 0
+    ragged: int = 0
+    first_ragged: int | None = None
+    absent: Sequence[str] = ()
+    alone: Sequence[str] = ()
 
     @property
     def clean(self) -> bool:
@@ -105,38 +109,22 @@ class SchemaReport:
 def check_table(
     table: Table,
     schema: Schema,
+    places: Mapping[str, int],
     *,
-    look: bool = True,
+    looks: Mapping[str, int] | None = None,
     on_rows: Callable[[int], None] | None = None,
 ) -> SchemaReport:
-    """Read a table once; with `look`, also what its columns look like, declared or not."""
-    wanted = [*schema.columns, *([schema.groups] if schema.groups else [])]
-    places = {name: _place(table, name) for name in wanted}
-    there = {name: place for name, place in places.items() if place is not None}
-    alone = [n for i, n in enumerate(table.names) if i not in there.values() and i in table.usual]
-    declared = {n: ColumnFit(n, schema.columns[n].kind) for n in there if n in schema.columns}
-    names = [*there, *(alone if look else ())]
+    """Read a table once. places: where its columns are; looks: those that are looked at as well."""
     report = SchemaReport(
-        rows=0,
-        ragged=0,
-        first_ragged=None,
-        columns=list(declared.values()),
-        looks={name: Look(name) for name in names} if look else {},
-        absent=[name for name, place in places.items() if place is None],
-        alone=alone,
+        columns=[ColumnFit(name, schema.columns[name].kind) for name in places],
+        looks={name: Look(name) for name in looks or ()},
     )
-    positions = [*there.values(), *([table.names.index(name) for name in alone] if look else ())]
-    for block in cells_in(table, positions) if positions else ():
-        _count(report, block, names, schema)
+    wanted = {**places, **(looks or {})}
+    for block in cells_in(table, list(wanted.values())) if wanted else ():
+        _count(report, block, list(wanted), schema)
         if on_rows is not None:
             on_rows(report.rows)
     return report
-
-
-def _place(table: Table, name: str) -> int | None:
-    """The position of a column that a schema names; None if the table has none of this name."""
-    by_position = name.isdecimal() and int(name) < len(table.names)
-    return position_of(table, name) if name in table.names or by_position else None
 
 
 def _count(report: SchemaReport, block: Cells, names: Sequence[str], schema: Schema) -> None:
@@ -156,8 +144,7 @@ def run(request: o.Check) -> int:
     schema = declared_in(request)
     file = file_of(request, request.data, guess=True)
     table = table_of(file)
-    with progress(f"checking {request.data.name}") as on_rows:
-        report = check_table(table, schema, on_rows=on_rows)
+    report = _report(request, table, schema)
     persons, whose = _persons(report, schema), _groups(report, schema)
     if request.as_json:
         print_json(
@@ -176,13 +163,31 @@ def run(request: o.Check) -> int:
         )
     else:
         out = console()
-        title = f"{request.data.name} against {request.schema.name}"
+        title = f"{request.data.name} against {Path(str(request.schema)).name}"
         out.print(f"{title}: {counted(report.rows, 'row')}", soft_wrap=True)
         if report.columns:
             _print_counts(out, report)
         for sentence in _sentences(report, schema, persons, whose):
             out.print(sentence)
     return 0 if report.clean else WRONG_INPUT
+
+
+def _report(request: o.Check, table: Table, schema: Schema) -> SchemaReport:
+    wanted = [*schema.columns, *([schema.groups] if schema.groups else [])]
+    found = {name: _place(table, name) for name in wanted}
+    there = {name: place for name, place in found.items() if place is not None}
+    alone = {table.names[i]: i for i in table.usual if i not in there.values()}
+    places = {name: place for name, place in there.items() if name in schema.columns}
+    with progress(f"checking {request.data.name}") as on_rows:
+        report = check_table(table, schema, places, looks={**there, **alone}, on_rows=on_rows)
+    absent = [name for name, place in found.items() if place is None]
+    return replace(report, absent=absent, alone=list(alone))
+
+
+def _place(table: Table, name: str) -> int | None:
+    """The position of a column that a schema names; None if the table has none of this name."""
+    by_position = name.isdecimal() and int(name) < len(table.names)
+    return position_of(table, name) if name in table.names or by_position else None
 
 
 def _persons(report: SchemaReport, schema: Schema) -> list[str]:

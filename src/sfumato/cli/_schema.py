@@ -28,7 +28,8 @@ _HEAD = """\
 # and may be wrong. Columns that have no table here are left alone.
 #
 # Kinds: number, category (levels), ordinal (levels in order), flag (yes or no), date, and cycle (a
-# number that begins again after its period, as hours of a day do). Any column may also have:
+# number that begins again after its period, as hours of a day do). One column may be a weight: how
+# much a row counts, from lower to upper. Any other column may also have:
 #   weight = 0.5          how much it counts, from 0 to 1; with 0 it only explains clusters
 #   missing = "drop"      missing cells: "ignore" (the default), "drop" their rows, put them in the
 #                         "center" of the column, or a value that takes their place
@@ -155,12 +156,13 @@ def run_show(request: c.SchemaShow) -> None:
     """Print what a schema declares."""
     schema = Schema.read(request.schema)
     if request.as_json:
-        more = {"width": schema.width, "coordinates": list(schema.coordinate_names)}
+        more = {"dimensions": schema.dimensions, "coordinates": list(schema.coordinate_names)}
         print_json({**schema.to_dict(), **more})
         return
     out = console()
     columns = counted(len(schema.columns), "column")
-    out.print(f"{request.schema.name}: {columns}, {counted(schema.width, 'coordinate')} of a row")
+    dimensions = counted(schema.dimensions, "coordinate")
+    out.print(f"{request.schema.name}: {columns}, {dimensions} of a row", soft_wrap=True)
     out.print(_shown(schema))
     out.print(
         'Protects one row; with groups = "COLUMN" one person with all their rows.'

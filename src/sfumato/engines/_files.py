@@ -153,7 +153,8 @@ def layout_of(
 def table_of(file: TableFile) -> Table:
     """The table that files hold, whatever the types of its columns: for the owner's tools."""
     width = file.columns if isinstance(file.columns, int) else None
-    text = Declared(header=file.header, separator=file.sep, width=width)
+    names = frozenset(name for name in file.names if not name.isdecimal())
+    text = Declared(header=file.header, separator=file.sep, names=names, width=width)
     return _joined(file.path, text)
 
 
