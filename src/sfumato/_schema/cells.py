@@ -7,7 +7,7 @@ tables, as values of any type from data frames and typed files, or as NumPy arra
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any
@@ -32,17 +32,31 @@ def numbers(cells: Any) -> Floats:  # noqa: ANN401
         with np.errstate(all="ignore"):
             found: Floats = np.asarray(cells).astype(np.float64)
     else:
-        found = _each(number, cells)
+        found = parsed(cells)
     return np.where(np.isfinite(found), found, np.nan)
+
+
+def parsed(cells: Sequence[Any]) -> Floats:
+    """Numbers, infinite ones too; NaN where a cell is none. The same by every path."""
+    try:
+        joined = "".join(cells)
+        if joined.isascii() and "_" not in joined:
+            return _each(float, [cell or "nan" for cell in cells])
+    except (TypeError, ValueError):
+        pass
+    return _each(number, cells)
 
 
 def days(cells: Any, pattern: str | None = None) -> Floats:  # noqa: ANN401
     """Dates and times as days since 1970, in UTC; text by ISO 8601, or by a pattern of strptime."""
-    if _kind(cells) == "M":
+    kind = _kind(cells)
+    if kind == "M":
         with np.errstate(all="ignore"):
             whole = np.asarray(cells).astype("datetime64[us]")
         found: Floats = np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / MICROSECONDS)
         return found
+    if kind and kind in "biuf":
+        return _each_distinct(lambda cell: day(cell, pattern), cells)
     return _each(lambda cell: day(cell, pattern), cells)
 
 
@@ -58,14 +72,13 @@ def places(cells: Any, levels: Mapping[str, int]) -> Floats:  # noqa: ANN401
 
 def number(cell: Any) -> float:  # noqa: ANN401
     """One cell as a number; NaN where it is none."""
-    if isinstance(cell, str):
-        # float() alone would take 1_000 and digits of other scripts, which text tables refuse.
-        cell = cell.replace("\ufeff", "").strip()
-        if "_" in cell or not cell.isascii():
-            return math.nan
-    elif isinstance(cell, bytes | bytearray | date | np.datetime64 | np.timedelta64):
-        return math.nan
     try:
+        if isinstance(cell, str | bytes | bytearray):
+            # float() alone would take 1_000 and digits of other scripts, which NumPy refuses.
+            cell = _text(cell)
+            return float(cell) if cell.isascii() and "_" not in cell else math.nan
+        if isinstance(cell, date | np.datetime64 | np.timedelta64):
+            return math.nan
         return float(cell)
     except Exception:
         return math.nan
@@ -74,22 +87,37 @@ def number(cell: Any) -> float:  # noqa: ANN401
 def day(cell: Any, pattern: str | None = None) -> float:  # noqa: ANN401
     """One cell as days since 1970; NaN where it is no date."""
     try:
-        if isinstance(cell, str):
-            return _day_of_text(cell, pattern)
+        if isinstance(cell, str | bytes | bytearray):
+            return _day_of_text(_text(cell), pattern)
         if isinstance(cell, np.datetime64):
             return float(days(np.array([cell]))[0])
         if isinstance(cell, datetime):
             return _day_of_time(cell)
         if isinstance(cell, date):
             return float((cell - date(1970, 1, 1)).days)
+        if digits_are_dates(pattern):
+            return _day_of_text(key_of(cell), pattern)
     except Exception:
         return math.nan
     return math.nan
 
 
+def digits_are_dates(pattern: str | None) -> bool:
+    """Whether a number can be read as a date: by its digits, of which the year comes first.
+
+    Where a day or a month comes first, a number has lost the zero in front of it.
+    """
+    return bool(pattern) and str(pattern).startswith("%Y")
+
+
+def _text(cell: str | bytes | bytearray) -> str:
+    """Text without blanks around it, and without byte-order marks."""
+    text = cell if isinstance(cell, str) else bytes(cell).decode("utf-8", "surrogateescape")
+    return text.replace("\ufeff", "").strip()
+
+
 @lru_cache(maxsize=2**16)
 def _day_of_text(text: str, pattern: str | None) -> float:
-    text = text.replace("\ufeff", "").strip()
     return _day_of_time(datetime.strptime(text, pattern) if pattern else _iso(text))
 
 
@@ -115,15 +143,31 @@ def _each(read: Callable[[Any], float], cells: Any) -> Floats:  # noqa: ANN401
     return np.fromiter(map(read, cells), np.float64, len(cells))
 
 
+def _each_distinct(read: Callable[[Any], float], cells: Any) -> Floats:  # noqa: ANN401
+    """As `_each`, of an array of numbers: equal ones are read once."""
+    distinct, codes = np.unique(cells, return_inverse=True)
+    return _each(read, distinct.tolist())[codes.reshape(len(cells))]
+
+
 def _by_key(cells: Any, of_key: Callable[[str], float]) -> Floats:  # noqa: ANN401
-    """A number for each cell by its key; each distinct cell of an array of numbers is read once."""
-    kind = _kind(cells)
-    if kind and kind in "biuf":
-        distinct, codes = np.unique(cells, return_inverse=True)
-        return _by_key(distinct.tolist(), of_key)[codes.reshape(len(cells))]
+    """A number for each cell by its key."""
 
     def read(cell: Any) -> float:  # noqa: ANN401
         key = key_of(cell)
         return of_key(key) if type(key) is str and key != NO_LABEL else math.nan
 
-    return _each(read, cells)
+    kind = _kind(cells)
+    if kind and kind in "biuf":
+        return _each_distinct(read, cells)
+    # Of text only: 2.0**60 equals 2**60, and has another key.
+    known: dict[str, float] = {}
+
+    def once(cell: Any) -> float:  # noqa: ANN401
+        if type(cell) is not str:
+            return read(cell)
+        found = known.get(cell)
+        if found is None:
+            found = known[cell] = read(cell)
+        return found
+
+    return _each(once, cells)

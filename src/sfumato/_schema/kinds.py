@@ -48,7 +48,7 @@ class Column(ABC):
             )
         if not isinstance(self.source, str):
             raise TypeError(f"the source of column {name!r} must be a sentence")
-        if self.missing not in POLICIES and math.isnan(self.codes([self.missing])[0]):
+        if self.missing not in POLICIES and math.isnan(self.code_of_missing()):
             raise ValueError(
                 f"missing={self.missing!r} of column {name!r} must be one of "
                 f"{', '.join(map(repr, POLICIES))}, or a value that the column can have"
@@ -79,11 +79,15 @@ class Column(ABC):
         """The point (width,) that is as far from everything as can be, for a weight of 1."""
         return np.zeros(self.width)
 
+    def code_of_missing(self) -> float:
+        """The code of the public value that takes the place of missing cells."""
+        return float(self.codes([self.missing])[0])
+
     def encoded(self, cells: Any) -> tuple[Floats, Floats]:  # noqa: ANN401
         """Codes (n,) of cells, and coordinates (n, width), after the policy for missing ones."""
         codes = self.codes(cells)
         if self.missing not in POLICIES:
-            codes = np.where(np.isnan(codes), self.codes([self.missing])[0], codes)
+            codes = np.where(np.isnan(codes), self.code_of_missing(), codes)
         points = self.points(codes)
         if self.missing == "center":
             points[np.isnan(codes)] = self.middle()
@@ -313,10 +317,11 @@ class Date(Linear):
 
     def codes(self, cells: Any) -> Floats:  # noqa: ANN401
         """Days since 1970."""
-        found = read.days(cells, self.format or None)
-        if self.format and isinstance(cells, list) and cells == [self.missing]:
-            return read.days(cells)  # a public value is written as the ends are
-        return found
+        return read.days(cells, self.format or None)
+
+    def code_of_missing(self) -> float:
+        """The public value is written as the ends are, whatever the format of cells."""
+        return read.day(self.missing)
 
     def in_words(self, numbers: Floats) -> str | None:
         """The day, as an ISO date."""

@@ -53,13 +53,13 @@ def cells_in(table: Table, positions: Sequence[int]) -> Iterator[Cells]:
     for one in tables_of(table):
         blocks = one.blocks(positions[:1]) if isinstance(one, Delimited) else None
         line = 1
-        for columns in zip(*(one.cells(i) for i in positions), strict=True):
+        for columns in one.columns(positions, [False] * len(positions)):
             lines: Sequence[int] = range(line, line + len(columns[0]))
             bad = np.empty(0, dtype=np.int64)
             if blocks is not None:
                 block = next(blocks)
                 lines, bad = block.lines.tolist(), np.flatnonzero(block.ragged)
-            yield Cells(columns, lines, len(bad), lines[bad[0]] if len(bad) else None)
+            yield Cells(tuple(columns), lines, len(bad), lines[bad[0]] if len(bad) else None)
             line += len(columns[0])
 
 

@@ -117,7 +117,7 @@ def run_explain(request: o.Explain) -> None:
     columns = _asked(request, schema)
     curator = _curator(request, model, schema, ledger_of(request) or Ledger(epsilon))
     with passes(f"explaining {request.model.name} by {request.data.name}"):
-        explained = model.explain(curator, columns=columns, epsilon=request.epsilon)
+        explained: Any = model.explain(curator, columns=columns, epsilon=request.epsilon)
     text = explained.to_json()
     if request.output is not None:
         _write(request.output, text, request.epsilon)
@@ -174,8 +174,9 @@ def _curator(
         file = replace(file_of(reading, request.data, names=names), columns=names or None)
         check_rows(request, layout_of(file, groups=groups, width=model.n_features_in_))
         bounds, nan = (model.box_.lower, model.box_.upper), model.box_.nan
-        grouped = {"groups": groups, "max_rows_per_group": most}
-        return Curator(file, bounds=bounds, nan=nan, ledger=ledger, **grouped)
+        return Curator(
+            file, bounds=bounds, nan=nan, groups=groups, max_rows_per_group=most, ledger=ledger
+        )
     file = file_of(reading, request.data)
     used = [*schema.features, *(c for c in columns_asked(request.columns) or schema.columns)]
     check_rows(request, layout_of(file, groups=groups, schema=schema.over(dict.fromkeys(used))))

@@ -14,6 +14,7 @@ from dask import delayed
 from numpy.typing import NDArray
 
 from sfumato._base.validation import check_whole
+from sfumato._schema.schema import Schema
 from sfumato.engines import _dask_worker as worker
 from sfumato.engines._dask_worker import DaskTable, can_be_recomputed, table_of, table_of_pieces
 from sfumato.engines._files import FileOpener
@@ -245,6 +246,7 @@ def open_dask(
     groups: Any = None,  # noqa: ANN401
     max_rows_per_group: int = 1,
     client: Any = None,  # noqa: ANN401
+    schema: Schema | None = None,
 ) -> Rows:
     """Open a Dask array or data frame, where the current client's workers are.
 
@@ -252,19 +254,24 @@ def open_dask(
     of an array. The workers encode each partition at the first query and keep it, a quarter of its
     size as float64; what a lost worker held is recomputed. Data that cannot be recomputed, because
     it was sent out by `Client.scatter`, is refused. Without a client the rows are read once, by
-    Dask's scheduler in this process, and kept here.
+    Dask's scheduler in this process, and kept here. A `schema` is as in `rows_of`.
     """
-    table = table_of(data, groups)
+    table = table_of(data, groups, schema)
     most = check_whole(max_rows_per_group, "max_rows_per_group")
     return _opened(data, [table], most, client)[0]
 
 
-def dask_parts(data: Any, column: Any, keys: Iterable[str]) -> list[Rows]:  # noqa: ANN401
+def dask_parts(
+    data: Any,  # noqa: ANN401
+    column: Any,  # noqa: ANN401
+    keys: Iterable[str],
+    schema: Schema | None = None,
+) -> list[Rows]:
     """Open a collection once for each key: the rows whose label has it.
 
     column: the name of a column of a frame, or one label for each row of an array.
     """
-    table = table_of(data, column)
+    table = table_of(data, column, schema)
     return _opened(data, [table.part(key) for key in keys])
 
 
@@ -303,7 +310,7 @@ def open_dask_files(
 
 def files_on(client: Any, layout: Layout, most: int = 1) -> Rows:  # noqa: ANN401
     """Open files on the workers of a client."""
-    width = len(layout.positions)
+    width = layout.n_features
     threads = max(1, sum(client.nthreads().values()))
     pieces = pieces_of(layout, at_least=_PIECES_PER_THREAD * threads)
     if layout.owner is None:

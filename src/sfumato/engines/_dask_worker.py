@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from sfumato._base.labels import keys_of
 from sfumato._base.types import Floats, Lattice
+from sfumato._schema.schema import Schema
+from sfumato.engines._cells import frame_by, places_of, points_in
 from sfumato.engines._groups import has_key
 from sfumato.engines._memory import frame_of
 from sfumato.engines._partitions import Piece
@@ -91,14 +93,14 @@ def floats_of(block: Any, width: int) -> NDArray[Any]:  # noqa: ANN401
 
 def pandas_of(piece: Piece) -> Any:  # noqa: ANN401
     """Read a piece of a file as a data frame, with the labels of groups in its last column."""
-    values = np.concatenate([np.empty((0, len(piece.positions))), *piece.blocks()])
+    values = np.concatenate([np.empty((0, piece.n_features)), *piece.blocks()])
     return _labelled(values, list(piece.labels()))
 
 
 def _labelled(values: Floats, labels: list[Any]) -> Any:  # noqa: ANN401
     import pandas
 
-    frame = pandas.DataFrame(values, columns=list(map(str, range(values.shape[1]))))
+    frame = _points(values)
     frame[OWNER] = pandas.Series(labels, dtype=object)
     return frame
 
@@ -149,13 +151,16 @@ class DaskTable:
         return DaskTable(inside, self.n_features)
 
 
-def table_of(data: Any, groups: Any) -> DaskTable:  # noqa: ANN401
-    """Check a collection by its declared types and shape, as tables in memory are."""
+def table_of(data: Any, groups: Any, schema: Schema | None = None) -> DaskTable:  # noqa: ANN401
+    """Check a collection by its declared types and shape, as tables in memory are.
+
+    With a schema, the workers encode its columns; no other column is read.
+    """
     kind = type(data).__name__
     if not hasattr(data, "to_delayed") or kind not in ("Array", "DataFrame", "Series"):
         raise TypeError(f"a Dask {kind} was passed; {_ADVICE}")
     if kind == "Array":
-        return _array(data, groups)
+        return _array(data, groups, schema)
     if data.ndim != 2:
         raise ValueError(f"Expected 2D array, got 1D array instead: {_ADVICE}")
     import pandas
@@ -167,17 +172,68 @@ def table_of(data: Any, groups: Any) -> DaskTable:  # noqa: ANN401
         )
     if names.count(groups) > 1:
         raise ValueError(f"{names.count(groups)} columns are named {groups!r}")
+    if schema is not None:
+        return _encoded(data, groups, schema)
     kinds = [kind for name, kind in zip(names, data.dtypes, strict=True) if name != groups]
     empty = {i: pandas.Series([], dtype=kind) for i, kind in enumerate(kinds)}
     return DaskTable(data, frame_of(pandas.DataFrame(empty)).n_features, groups)
 
 
-def _array(array: Any, groups: Any) -> DaskTable:  # noqa: ANN401
+def _encoded(data: Any, owner: Any, schema: Schema) -> DaskTable:  # noqa: ANN401
+    """The points of a data frame, encoded where its partitions are.
+
+    Before anything is shuffled: partitions of unlike types would be cast to one type.
+    """
+    import pandas
+
+    places_of(list(data.columns), schema)
+    kinds = dict(zip(data.columns, data.dtypes, strict=True))
+    frame_by(schema, pandas.DataFrame({name: _empty(kind) for name, kind in kinds.items()}))
+    chosen = data[[*schema.features, *([] if owner is None else [owner])]]
+    meta = _points(np.empty((0, schema.width)))
+    if owner is not None:
+        meta[OWNER] = _empty(kinds[owner])
+    points = chosen.map_partitions(encoded_frame, schema, owner, meta=meta)
+    return DaskTable(points, schema.width, None if owner is None else OWNER)
+
+
+def _empty(kind: Any) -> Any:  # noqa: ANN401
+    import pandas
+
+    return pandas.Series([], dtype=kind)
+
+
+def _points(values: Floats, index: Any = None) -> Any:  # noqa: ANN401
+    import pandas
+
+    columns = list(map(str, range(values.shape[1])))
+    return pandas.DataFrame(values, columns=columns, index=index)
+
+
+def encoded_frame(frame: Any, schema: Schema, owner: Any) -> Any:  # noqa: ANN401
+    """Encode a partition, a frame of pandas: the features, and the labels in the last column."""
+    points = _points(points_in(schema, frame.loc[:, list(schema.features)]), frame.index)
+    if owner is not None:
+        points[OWNER] = frame[owner].array
+    return points
+
+
+def encoded_block(block: Any, schema: Schema) -> Floats:  # noqa: ANN401
+    """Encode a partition of an array, whose columns are the features in their order."""
+    return points_in(schema, block)
+
+
+def _array(array: Any, groups: Any, schema: Schema | None) -> DaskTable:  # noqa: ANN401
     if array.ndim == 2 and array.shape[1] != array.shape[1]:
         raise ValueError("the number of columns of a Dask array must be known")
     width = array.shape[1] if array.ndim == 2 else 0
-    frame_of(np.empty((0, width) if array.ndim == 2 else (0,) * array.ndim, dtype=array.dtype))
+    shape = (0, width) if array.ndim == 2 else (0,) * array.ndim
+    frame_of(np.empty(shape, dtype=array.dtype), schema)
     array = array.rechunk({1: -1})
+    if schema is not None:
+        width = schema.width
+        chunks = (array.chunks[0], (width,))
+        array = array.map_blocks(encoded_block, schema, dtype=np.float64, chunks=chunks)
     if groups is None:
         return DaskTable(array, width)
     return _with_owner(array, groups, width)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sfumato._base.types import Ints, Mask
 from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
+from sfumato._schema.schema import Schema
 from sfumato.engines._groups import KEY, Hashes, hash_rows, numbered
 from sfumato.engines._memory import ArrayRows, check_width
 from sfumato.engines._partitions import PartedRows, Piece, pieces_of
@@ -70,6 +71,7 @@ def open_file(
     header: Header = None,
     sep: str | None = None,
     width: int | None = None,
+    schema: Schema | None = None,
 ) -> Rows:
     """Open files as rows that can be folded over; the rows are read at the first query.
 
@@ -79,22 +81,30 @@ def open_file(
 
     `columns`, `header` and `sep` are as in `TableFile`. `groups` names the column of the labels of
     groups; it is read at once, and is no feature. `width` is the number of features, if bounds
-    declare it: a text table without a header has so many.
+    declare it: a text table without a header has so many. With a `schema`, its columns are read, by
+    name, and no others; without names, or where columns are listed, by position.
     """
-    layout = layout_of(path, columns=columns, groups=groups, header=header, sep=sep, width=width)
+    layout = layout_of(
+        path, columns=columns, groups=groups, header=header, sep=sep, width=width, schema=schema
+    )
     return _opened(layout, max_rows_per_group)
 
 
 def file_parts(
-    path: Paths | TableFile, column: Column, keys: Iterable[str], *, width: int | None = None
+    path: Paths | TableFile,
+    column: Column,
+    keys: Iterable[str],
+    *,
+    width: int | None = None,
+    schema: Schema | None = None,
 ) -> list[Rows]:
     """Open files once for each key: the rows whose label, in a column, has it."""
-    layout = layout_of(path, groups=column, width=width)
+    layout = layout_of(path, groups=column, width=width, schema=schema)
     return [_opened(replace(layout, part=key)) for key in keys]
 
 
 def _opened(layout: Layout, max_rows_per_group: int = 1) -> Rows:
-    n_features = len(layout.positions)
+    n_features = layout.n_features
     if 2 * layout.table.about_rows() * n_features > in_memory_bytes():
         return PartedRows(FileEngine(layout, max_rows_per_group))
     whole = Piece.whole(layout)
@@ -120,6 +130,7 @@ def layout_of(
     keep: Iterable[Column] = (),
     sep: str | None = None,
     width: int | None = None,
+    schema: Schema | None = None,
 ) -> Layout:
     """Find the columns asked for. Reads names, types and the ends of records, but no values.
 
@@ -139,7 +150,13 @@ def layout_of(
             f"got {type(groups).__name__}"
         )
     others = [*([] if groups is None else [groups]), *(keep := tuple(keep))]
-    listed = columns if isinstance(columns, list) else []
+    if schema is not None:
+        width = len(schema.features)
+        if columns is None and all(map(str.isdecimal, schema.features)):
+            columns = list(schema.features)
+    listed: Sequence[Column] = columns if isinstance(columns, list) else []
+    if schema is not None:
+        listed = listed or schema.features
     text = Declared(
         header=header,
         separator=sep,
@@ -147,7 +164,7 @@ def layout_of(
         width=_width(columns, others, width),
         at_least=isinstance(columns, list),
     )
-    return select(_joined(path, text), columns, groups, keep)
+    return select(_joined(path, text), columns, groups, keep, schema)
 
 
 def table_of(file: TableFile) -> Table:
@@ -188,9 +205,12 @@ class FileOpener:
         scheduler: str | None = None,
         header: Header = None,
         sep: str | None = None,
+        schema: Schema | None = None,
     ) -> Iterator[Rows]:
         """Open files; paths and columns are as for `open_file`."""
-        layout = layout_of(paths, columns=columns, groups=groups, header=header, sep=sep)
+        layout = layout_of(
+            paths, columns=columns, groups=groups, header=header, sep=sep, schema=schema
+        )
         most = check_whole(max_rows_per_group, "max_rows_per_group")
         if workers is not None and scheduler is not None:
             raise ValueError("workers are started here, or there is a scheduler: not both")
@@ -299,7 +319,7 @@ class FileEngine:
     def __init__(self, layout: Layout, max_rows_per_group: int = 1) -> None:
         self._pieces = pieces_of(layout)
         self.n_parts = len(self._pieces)
-        self.n_features = len(self._pieces[0].positions)
+        self.n_features = self._pieces[0].n_features
         check_width(self.n_features)
         self._threads = allowed_threads()
         self._chosen: dict[RowEncoder, list[Mask]] = {}

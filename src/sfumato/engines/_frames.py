@@ -1,4 +1,4 @@
-"""Data frames of pandas, polars and pyarrow as blocks of rows.
+"""Data frames of pandas, polars and pyarrow as blocks of rows, or as cells of some columns.
 
 Types are looked at when a frame is opened, values never: a missing cell becomes NaN.
 """
@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 
 from sfumato._base.types import Floats
+from sfumato._schema.types import Declared, Family, family_of
 from sfumato.engines._rows import Read
-from sfumato.engines.formats._parquet import floats_of, is_number
+from sfumato.engines.formats._parquet import family_in, floats_of, is_number
 
 ADVICE = "pass a 2-D table of numbers: a NumPy array or a pandas, polars or pyarrow table"
 LIBRARIES = frozenset({"pandas", "polars", "pyarrow"})
 
 
-OpenedFrame = tuple[tuple[int, ...], tuple[tuple[str, str], ...], Read]
-"""A shape, the kind (as NumPy abbreviates it) and the name of each column's type, and a reader."""
+OpenedFrame = tuple[tuple[int, ...], tuple[tuple[str, Declared], ...], Read]
+"""A shape, the kind of each column (as NumPy abbreviates it) with its type, and a reader."""
 
 
 def opened(data: Any, library: str) -> OpenedFrame:  # noqa: ANN401
@@ -36,48 +37,87 @@ def _pandas(data: Any) -> OpenedFrame:  # noqa: ANN401
             block: Floats = data.iloc[start:stop].to_numpy(dtype=np.float64, **missing)
         return block
 
-    return (data.shape, tuple((dtype.kind, str(dtype)) for dtype in dtypes), read)
+    pairs = zip(data.columns, dtypes, strict=True) if dtypes else ()
+    kinds = tuple((dtype.kind, of_pandas(name, dtype)) for name, dtype in pairs)
+    return (data.shape, kinds, read)
+
+
+def of_pandas(name: Any, dtype: Any) -> Declared:  # noqa: ANN401
+    """The declared type of a column of pandas."""
+    is_text = str(dtype) == "str" or str(dtype).startswith("string")
+    return Declared(str(name), "text" if is_text else family_of(dtype.kind), str(dtype))
 
 
 def _polars(data: Any) -> OpenedFrame:  # noqa: ANN401
     if not hasattr(data, "to_numpy"):
         raise TypeError(f"a polars {type(data).__name__} was passed; use .collect()")
     dtypes = data.dtypes if len(data.shape) == 2 else []
-    numbers = [dtype.is_numeric() or str(dtype) == "Boolean" for dtype in dtypes]
+    pairs = zip(data.columns, dtypes, strict=True) if dtypes else ()
+    kinds = tuple(of_polars(*pair) for pair in pairs)
 
     def read(start: int, stop: int) -> Floats:
         block: Floats = data.slice(start, stop - start).cast(float).to_numpy()
         return block
 
-    return (data.shape, _kinds(dtypes, numbers), read)
+    return (data.shape, kinds, read)
+
+
+def of_polars(name: str, dtype: Any) -> tuple[str, Declared]:  # noqa: ANN401
+    """The kind as NumPy has it, "f" for what becomes a float64, and the type."""
+    base = str(dtype.base_type())
+    families: dict[str, Family] = {
+        **dict.fromkeys(("String", "Categorical", "Enum", "Binary"), "text"),
+        **dict.fromkeys(("Date", "Datetime"), "time"),
+        **dict.fromkeys(("Null", "Object"), "any"),
+        "Boolean": "bool",
+    }
+    family = "number" if dtype.is_numeric() else families.get(base, "other")
+    return "f" if family in ("number", "bool") else "O", Declared(name, family, str(dtype))
 
 
 def _pyarrow(data: Any) -> OpenedFrame:  # noqa: ANN401
+    data = table_of(data)
+    kinds = tuple(
+        ("f" if is_number(f.type) else "O", Declared(f.name, family_in(f.type), str(f.type)))
+        for f in data.schema
+    )
+
+    def read(start: int, stop: int) -> Floats:
+        return floats_of(data.slice(start, stop - start).columns)
+
+    return (data.shape, kinds, read)
+
+
+def table_of(data: Any) -> Any:  # noqa: ANN401
+    """An object of pyarrow as a table."""
     import pyarrow as pa
 
     if isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
     if not isinstance(data, pa.Table):
         raise TypeError(f"a pyarrow {type(data).__name__} was passed; {ADVICE}")
-    dtypes = data.schema.types
-    numbers = [is_number(dtype) for dtype in dtypes]
-
-    def read(start: int, stop: int) -> Floats:
-        return floats_of(data.slice(start, stop - start).columns)
-
-    return (data.shape, _kinds(dtypes, numbers), read)
+    return data
 
 
-def _kinds(dtypes: list[Any], numbers: list[bool]) -> tuple[tuple[str, str], ...]:
-    """Kinds as NumPy has them: "f" for what becomes a float64, "O" for what does not."""
-    pairs = zip(dtypes, numbers, strict=True)
-    return tuple(("f" if number else "O", str(dtype)) for dtype, number in pairs)
+def library_of(data: Any) -> str:  # noqa: ANN401
+    """The library of data frames that an object is of; the empty text if it is of none."""
+    found = LIBRARIES & {base.__module__.partition(".")[0] for base in type(data).__mro__}
+    return next(iter(found), "")
+
+
+def names_in(frame: Any, library: str) -> list[Any]:  # noqa: ANN401
+    """The names of the columns of a frame of pandas or polars; what is none is refused."""
+    if library == "polars" and not hasattr(frame, "to_numpy"):
+        raise TypeError(f"a polars {type(frame).__name__} was passed; use .collect()")
+    if not hasattr(frame, "columns"):
+        raise ValueError(f"a {library} {type(frame).__name__} has no columns; {ADVICE}")
+    return list(frame.columns)
 
 
 def split_column(frame: Any, column: str) -> tuple[Any, Any]:  # noqa: ANN401
     """Take a column, of labels of rows, out of a data frame."""
-    library = type(frame).__module__.partition(".")[0]
-    if library not in LIBRARIES:
+    library = library_of(frame)
+    if not library:
         raise ValueError(
             f"{column!r} names a column of labels, but the data has no column names: "
             "pass one label per row"

@@ -18,7 +18,10 @@ from sfumato._base.types import Ints, Lattice, Mask
 from sfumato._base.validation import NoFeature, check_whole
 from sfumato._lattice.box import Box
 from sfumato._lattice.kernels.dispatch import MAX_FEATURES, write_lattice
-from sfumato.engines._frames import ADVICE, LIBRARIES, OpenedFrame, opened
+from sfumato._schema.schema import Schema
+from sfumato._schema.types import Declared, family_of, no_feature
+from sfumato.engines._cells import frame_by
+from sfumato.engines._frames import ADVICE, OpenedFrame, library_of, opened
 from sfumato.engines._groups import Part, codes_of, few_of_each, labels_of
 from sfumato.engines._progress import Pass, watched
 from sfumato.engines._rows import Blocks, Frame, Kernel, RowEncoder, split_rows
@@ -41,7 +44,8 @@ class ArrayRows:
     block, and takes a quarter of a float64 array. With `groups`, one label per row, at most
     `max_rows_per_group` rows of each group are counted: which ones depends on that group's rows
     alone. Rows without a label are one group. With `part`, the rows in it are counted, and no
-    others. `in_memory` is false for blocks read from a file.
+    others. With a `schema`, its columns are read and encoded, and no others. `in_memory` is false
+    for blocks read from a file.
     """
 
     max_rows_per_group: int | None
@@ -53,9 +57,10 @@ class ArrayRows:
         groups: Any = None,  # noqa: ANN401
         max_rows_per_group: int = 1,
         part: Part | None = None,
+        schema: Schema | None = None,
     ) -> None:
         self.in_memory = not isinstance(source, Blocks)
-        self._source = source if isinstance(source, Blocks) else frame_of(source)
+        self._source = source if isinstance(source, Blocks) else frame_of(source, schema)
         self.n_features = self._source.n_features
         check_width(self.n_features)
         most = check_whole(max_rows_per_group, "max_rows_per_group")
@@ -145,21 +150,24 @@ def _spans(n_rows: int, n_features: int) -> deque[slice]:
     return deque(slice(a, b) for a, b in pairwise([*starts, n_rows]))
 
 
-def frame_of(data: Any) -> Frame:  # noqa: ANN401
+def frame_of(data: Any, schema: Schema | None = None) -> Frame:  # noqa: ANN401
     """Open a table of any accepted type, of shape (n, d), or say what would be accepted."""
     if hasattr(data, "nnz"):
         raise TypeError(
             "a sparse matrix was passed, but dense data is required: cells that are not stored "
             "cannot be told from zeros; use .toarray()"
         )
-    library = LIBRARIES & {base.__module__.partition(".")[0] for base in type(data).__mro__}
-    shape, kinds, read = opened(data, *library) if library else _array(data)
-    for kind, name in kinds:
+    if schema is not None:
+        return frame_by(schema, data)
+    library = library_of(data)
+    shape, kinds, read = opened(data, library) if library else _array(data)
+    for kind, own in kinds:
         if kind == "c":
-            raise ValueError(f"Complex data not supported: got {name}; {ADVICE}")
+            raise ValueError(f"Complex data not supported: got {own.shown}; {ADVICE}")
         if kind not in "biuf":
             refusal = NoFeature if len(kinds) > 1 else TypeError
-            raise refusal(f"data of type {name} cannot be clustered; {ADVICE}")
+            said = f"{no_feature(own)}; " if own.name else ""
+            raise refusal(f"{said}data of type {own.shown} cannot be clustered; {ADVICE}")
     if (ndim := len(shape)) != 2:
         given = {0: "scalar array", 1: "1D array"}.get(ndim, f"{ndim}D array")
         raise ValueError(
@@ -184,7 +192,8 @@ def _array(data: Any) -> OpenedFrame:  # noqa: ANN401
         with np.errstate(all="ignore"):
             return np.ma.filled(array[start:stop].astype(np.float64), np.nan)
 
-    return (array.shape, ((array.dtype.kind, str(array.dtype)),), read)
+    kind, shown = array.dtype.kind, str(array.dtype)
+    return (array.shape, ((kind, Declared("", family_of(kind), shown)),), read)
 
 
 def check_width(n_features: int) -> None:

@@ -23,12 +23,16 @@ def rows_of(
     """Open an array, a data frame, a path, or a table of Dask or Spark. `Rows` are returned as is.
 
     `source` has shape (n, d), in the user's units. `groups` has n labels, or names a column.
-    `width` is the number of features, if bounds declare it: for text tables without a header.
+    `width` is the number of features, if bounds declare it: for text tables without a header. With
+    a `schema`, its columns are read, encoded, and no others: by name, of arrays by position. Rows
+    then have `schema.width` columns, in the cube of `schema.box`.
     """
+    check_labels(groups, schema)
     if where := elsewhere(source):
-        return opened(where, source, groups, max_rows_per_group, width)
+        return opened(where, source, groups, max_rows_per_group, width, schema)
     source, groups = split_groups(source, groups)
-    return ArrayRows(source, groups=groups, max_rows_per_group=max_rows_per_group)
+    most = max_rows_per_group
+    return ArrayRows(source, groups=groups, max_rows_per_group=most, schema=schema)
 
 
 def elsewhere(source: Any) -> str:  # noqa: ANN401
@@ -46,6 +50,12 @@ def is_path(source: object) -> bool:
     if isinstance(source, list | tuple) and source:
         return all(isinstance(path, str | os.PathLike) for path in source)
     return isinstance(source, str | os.PathLike)
+
+
+def check_labels(column: Any, schema: Schema | None) -> None:  # noqa: ANN401
+    """Refuse labels of rows from a column that is a feature of a schema."""
+    if schema is not None and isinstance(column, str) and column in schema.features:
+        raise ValueError(f"column {column!r} holds labels of rows and cannot be a feature as well")
 
 
 def split_groups(source: Any, groups: Any) -> tuple[Any, Any]:  # noqa: ANN401

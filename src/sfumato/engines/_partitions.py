@@ -13,12 +13,13 @@ from sfumato._base.labels import keys_of
 from sfumato._base.types import Floats, Ints, Lattice
 from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
+from sfumato._schema.schema import Schema
 from sfumato.engines._groups import has_key
 from sfumato.engines._memory import check_box
 from sfumato.engines._progress import Pass
 from sfumato.engines._rows import BlockSizes, Fold, Kernel, Partial, Pick, Picked, RowEncoder, Task
 from sfumato.engines.formats._storage import Stamp
-from sfumato.engines.formats._table import Layout, Table
+from sfumato.engines.formats._table import Layout, Table, points_of
 
 # Blocks that are held at a time, in bytes of their lattice rows.
 _HELD_BYTES = 2**26
@@ -158,8 +159,8 @@ class FileChanged(RuntimeError):  # noqa: N818
 class Piece:
     """Some rows of some files: where they are, which columns are read, and the files' state.
 
-    With `part`, only rows whose label has that key are read, each by its own label alone. A piece
-    is sent to workers: it holds no row, and no open file.
+    With `part`, only rows whose label has that key are read, each by its own label alone. With a
+    `schema`, cells are encoded by it. A piece is sent to workers: it holds no row, no open file.
     """
 
     table: Table
@@ -167,26 +168,38 @@ class Piece:
     owner: int | None
     stamps: tuple[Stamp, ...]
     part: str | None = None
+    schema: Schema | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of a block."""
+        return len(self.positions) if self.schema is None else self.schema.width
 
     @classmethod
     def whole(cls, layout: Layout) -> Piece:
         """All rows of a table, in the state of its files now."""
         stamps = tuple(file.stamp() for file in layout.table.files)
-        return cls(layout.table, layout.positions, layout.owner, stamps, layout.part)
+        owner, part = layout.owner, layout.part
+        return cls(layout.table, layout.positions, owner, stamps, part, layout.schema)
 
     def blocks(self) -> Iterator[Floats]:
         """Read the features, in blocks of shape (n, d)."""
         self._check()
         labels = None if self.part is None else self.labels()
-        for block in self.table.blocks(self.positions):
+        for values in self._values():
             if labels is None or self.part is None:
-                yield block.values
+                yield values
             else:
-                inside = has_key(islice(labels, len(block.values)), self.part)
-                if len(inside) != len(block.values):
+                inside = has_key(islice(labels, len(values)), self.part)
+                if len(inside) != len(values):
                     raise FileChanged("a file has not the number of rows that it had before")
-                yield block.values[inside]
+                yield values[inside]
         self._check()
+
+    def _values(self) -> Iterator[Floats]:
+        if self.schema is not None:
+            return points_of(self.table, self.positions, self.schema)
+        return (block.values for block in self.table.blocks(self.positions))
 
     def labels(self) -> Iterator[Any]:
         """Read the key of every row's label."""
@@ -208,7 +221,7 @@ def pieces_of(layout: Layout, at_least: int = 1) -> list[Piece]:
 
     There are about `at_least` of them or more, unless they would be too small to be worth a task.
     """
-    whole, width = Piece.whole(layout), len(layout.positions)
+    whole, width = Piece.whole(layout), layout.n_features
     stamps = dict(zip(layout.table.files, whole.stamps, strict=True))
     each = layout.table.about_rows() * width // at_least
     rows = max(1, min(max(each, _LEAST_CELLS), _PIECE_CELLS) // width)

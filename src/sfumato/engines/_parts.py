@@ -13,7 +13,7 @@ from typing import Any
 from sfumato._schema.schema import Schema
 from sfumato.engines._groups import Part
 from sfumato.engines._memory import ArrayRows
-from sfumato.engines._open import elsewhere, split_groups
+from sfumato.engines._open import check_labels, elsewhere, split_groups
 from sfumato.engines._rows import Rows
 
 
@@ -26,27 +26,28 @@ def divided(
 ) -> list[Rows]:
     """Open the rows of each key; `column` is taken out of the table, or has one label per row.
 
-    `width` is the number of the other columns, if bounds declare it.
+    `width` is the number of the other columns, if bounds declare it; a `schema` is as in `rows_of`.
     """
+    check_labels(column, schema)
     where = elsewhere(source)
     if where == "files":
         from sfumato.engines._files import file_parts
 
-        return file_parts(source, column, keys, width=width)
+        return file_parts(source, column, keys, width=width, schema=schema)
     if where == "dask":
         from sfumato.engines._dask import dask_parts
 
-        return dask_parts(source, column, keys)
+        return dask_parts(source, column, keys, schema)
     if where == "pyspark":
         from sfumato.engines._spark import spark_parts
 
-        return spark_parts(source, column, keys)
+        return spark_parts(source, column, keys, schema)
     if where:
         raise ValueError(
             "rows that are opened already cannot be divided: give the curator the table or its path"
         )
     features, labels = split_groups(source, column)
-    return [ArrayRows(features, part=Part(labels, key)) for key in keys]
+    return [ArrayRows(features, part=Part(labels, key), schema=schema) for key in keys]
 
 
 def without(source: Any, column: Any) -> Any:  # noqa: ANN401

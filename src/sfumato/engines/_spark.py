@@ -20,7 +20,10 @@ from pyspark.sql import DataFrame, SparkSession, functions, types
 
 from sfumato._base.validation import NoFeature, check_whole
 from sfumato._lattice.box import Box
+from sfumato._schema.schema import Schema
+from sfumato._schema.types import Declared, Family, check_types, no_numbers
 from sfumato.engines import _spark_worker as worker
+from sfumato.engines._cells import places_of
 from sfumato.engines._files import FileOpener
 from sfumato.engines._memory import check_width
 from sfumato.engines._partitions import PartedRows, PartitionsMissing, Piece, pieces_of
@@ -228,6 +231,15 @@ def _started(master: str) -> SparkSession:
 _PIECES_PER_CORE = 2
 
 _NUMBERS = (types.NumericType, types.BooleanType)
+_OTHER: Family = "other"
+_FAMILIES: dict[Any, Family] = {
+    types.BooleanType: "bool",
+    types.NumericType: "number",
+    types.StringType: "text",
+    types.BinaryType: "text",
+    types.DatetimeType: "time",
+    types.NullType: "any",
+}
 _LABELS = (*_NUMBERS, types.StringType, types.BinaryType, types.DatetimeType)
 
 
@@ -237,6 +249,7 @@ def open_spark(
     max_rows_per_group: int = 1,
     *,
     keep: bool = True,
+    schema: Schema | None = None,
 ) -> Rows:
     """Open a Spark data frame of numbers; `groups` names the column of the labels of groups.
 
@@ -245,9 +258,9 @@ def open_spark(
     recomputed. Without `keep` the frame is read again in every pass. The frame must give the same
     rows whenever it is read: one made with `rand()`, a sample, `uuid()` or a `limit` without an
     order need not, and a row that moves when lost partitions are recomputed could count twice.
-    Write such a frame out.
+    Write such a frame out. A `schema` is as in `rows_of`: executors encode its columns.
     """
-    table = _columns(frame, groups)
+    table = _columns(frame, groups, schema)
     width = len(table.columns) - (groups is not None)
     most = check_whole(max_rows_per_group, "max_rows_per_group")
     parts = _partitions(table)
@@ -257,12 +270,14 @@ def open_spark(
     return PartedRows(_gathered(table, with_keys, width, parts, most, keep=keep))
 
 
-def spark_parts(frame: DataFrame, column: str, keys: Iterable[str]) -> list[Rows]:
+def spark_parts(
+    frame: DataFrame, column: str, keys: Iterable[str], schema: Schema | None = None
+) -> list[Rows]:
     """Open a data frame once for each key: the rows whose label, in a column, has it."""
-    table = _columns(frame, column)
+    table = _columns(frame, column, schema)
     width, parts = len(table.columns) - 1, _partitions(table)
-    schema = ", ".join(f"c{i} double" for i in range(width))
-    inside = [mapped(table, partial(worker.only_part, width=width, key=k), schema) for k in keys]
+    doubles = ", ".join(f"c{i} double" for i in range(width))
+    inside = [mapped(table, partial(worker.only_part, width=width, key=k), doubles) for k in keys]
     return [PartedRows(SparkEngine(rows, width, parts)) for rows in inside]
 
 
@@ -290,7 +305,7 @@ def open_spark_files(
 
 
 def _files(spark: SparkSession, layout: Layout, most: int) -> SparkEngine:
-    width = len(layout.positions)
+    width = layout.n_features
     cores = spark.sparkContext.defaultParallelism
     pieces = pieces_of(layout, at_least=_PIECES_PER_CORE * cores)
     n_parts = len(pieces)
@@ -310,8 +325,8 @@ def _gathered(
     return SparkEngine(gathered, width, parts, max_rows_per_group=most, keep=keep)
 
 
-def _columns(frame: DataFrame, groups: str | None) -> DataFrame:
-    """The features as doubles, then the labels of groups, checked by the schema alone."""
+def _columns(frame: DataFrame, groups: str | None, schema: Schema | None = None) -> DataFrame:
+    """The features as doubles, then the labels of groups, checked by their types alone."""
     if not hasattr(frame, "mapInArrow"):
         raise TypeError(f"a Spark {type(frame).__name__} was passed; pass a DataFrame")
     if frame.isStreaming:
@@ -324,22 +339,45 @@ def _columns(frame: DataFrame, groups: str | None) -> DataFrame:
     plain = frame.toDF(*(f"c{i}" for i in range(len(names))))
     owner = None if groups is None else names.index(groups)
     places = [i for i in range(len(names)) if i != owner]
-    _check([frame.schema[i] for i in places])
-    chosen = [plain[f"c{i}"].cast("double").alias(f"c{n}") for n, i in enumerate(places)]
+    if schema is not None:
+        places = places_of(names, schema)
+    _check([frame.schema[i] for i in places], schema)
+    features = [plain[f"c{i}"] for i in places]
+    if schema is None:
+        features = [column.cast("double") for column in features]
+    chosen = [column.alias(f"c{n}") for n, column in enumerate(features)]
     if owner is not None:
         label = frame.schema[owner]
         if not isinstance(label.dataType, _LABELS):
             kind = label.dataType.simpleString()
             raise TypeError(f"column {label.name} ({kind}) cannot hold labels of rows")
         chosen.append(plain[f"c{owner}"].alias(f"c{len(places)}"))
-    return plain.select(*chosen)
+    return _encoded(plain.select(*chosen), schema)
 
 
-def _check(fields: list[types.StructField]) -> None:
+def _encoded(table: DataFrame, schema: Schema | None) -> DataFrame:
+    """The points of a schema's features, encoded by the executors, and the labels if there are."""
+    if schema is None:
+        return table
+    others = list(table.schema)[len(schema.features) :]
+    kinds = ["double"] * schema.width + [field.dataType.simpleString() for field in others]
+    names = ", ".join(f"c{i} {kind}" for i, kind in enumerate(kinds))
+    return mapped(table, partial(worker.points, schema=schema), names)
+
+
+def _declared(field: types.StructField) -> Declared:
+    kind = field.dataType
+    family = next((family for of, family in _FAMILIES.items() if isinstance(kind, of)), _OTHER)
+    return Declared(field.name, family, kind.simpleString())
+
+
+def _check(fields: list[types.StructField], schema: Schema | None) -> None:
+    if schema is not None:
+        check_types(schema, list(map(_declared, fields)))
+        return
     if not fields:
         raise ValueError("the data frame has no column to cluster; at least one is needed")
     check_width(len(fields))
     wrong = [field for field in fields if not isinstance(field.dataType, _NUMBERS)]
     if wrong:
-        listing = ", ".join(f"{f.name} ({f.dataType.simpleString()})" for f in wrong[:30])
-        raise NoFeature(f"columns must hold numbers; these do not: {listing}")
+        raise NoFeature(no_numbers(list(map(_declared, wrong))))

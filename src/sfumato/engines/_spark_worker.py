@@ -14,10 +14,12 @@ from pyspark import TaskContext
 
 from sfumato._base.labels import keys_of
 from sfumato._base.types import Floats, Ints, Lattice
+from sfumato._schema.schema import Schema
 from sfumato.engines._groups import has_key
 from sfumato.engines._partitions import Piece
 from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Task, counted
-from sfumato.engines.formats._parquet import floats_of, values_of
+from sfumato.engines.formats._parquet import cells_in, floats_of, values_of
+from sfumato.engines.formats._table import wanted_as_numbers
 
 Batches = Iterator[Any]
 OnBatches = Callable[[Batches], Batches]
@@ -54,6 +56,15 @@ def with_keys(batches: Batches, width: int) -> Batches:
     for batch in batches:
         keys = keys_of(values_of(batch.column(width)))
         yield _with_keys(batch.columns[:width], keys)
+
+
+def points(batches: Batches, schema: Schema) -> Batches:
+    """Encode the features of a schema, the first columns; labels after them stay as they are."""
+    width, numbers = len(schema.features), wanted_as_numbers(schema)
+    for batch in batches:
+        found = schema.encode(cells_in(batch.select(range(width)), numbers))
+        columns = [*map(pa.array, found.T), *batch.columns[width:]]
+        yield pa.RecordBatch.from_arrays(columns, [f"c{i}" for i in range(len(columns))])
 
 
 def only_part(batches: Batches, width: int, key: str) -> Batches:

@@ -13,12 +13,13 @@ import csv
 import math
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from sfumato._base.labels import MISSING
 from sfumato._base.types import Floats
+from sfumato._schema.cells import number, parsed
 from sfumato.engines.formats import _records
 from sfumato.engines.formats._records import BOM, QUOTE, Head, Span
 from sfumato.engines.formats._storage import StoredFile
@@ -102,11 +103,13 @@ class Delimited(Table):
             else:
                 yield self._careful(records, lines, positions)
 
-    def cells(self, position: int) -> Iterator[list[str]]:
+    def columns(self, positions: Sequence[int], numbers: Sequence[bool]) -> Iterator[list[Any]]:
         for first, text in self._chunks():
-            records = [r for r in _records.records_in(text, first)[0] if not self._blank(r)]
-            rows = _split(records, self.delimiter)
-            yield [row[position].strip() if position < len(row) else "" for row in rows]
+            records, _ = _records.records_in(text, first)
+            values = None
+            if all(numbers) and QUOTE not in text:
+                values = self._fast(records, positions)
+            yield self._cells(records, positions) if values is None else list(values.T)
 
     def _chunks(self) -> Iterator[tuple[int, str]]:
         """Yield runs of whole records, each with the number of its first line."""
@@ -135,6 +138,13 @@ class Delimited(Table):
             return np.loadtxt(filled, delimiter=mark, comments=None, usecols=positions, ndmin=2)
         except ValueError:
             return None
+
+    def _cells(self, records: list[str], positions: Sequence[int]) -> list[list[str]]:
+        """The cells of records, column by column; a record with too few fields has empty ones."""
+        rows = _split([r for r in records if not self._blank(r)], self.delimiter)
+        if all(len(row) > max(positions) for row in rows):
+            return [[row[i].strip() for row in rows] for i in positions]
+        return [[row[i].strip() if i < len(row) else "" for row in rows] for i in positions]
 
     def _careful(self, records: list[str], lines: Sequence[int], positions: Sequence[int]) -> Block:
         """Parse records cell by cell."""
@@ -237,7 +247,7 @@ def _undeclared(file: StoredFile, absent: Set[str]) -> str:
 def _looks_like_names(found: list[str]) -> bool:
     """Whether no field of the first record is a number. A guess, for the owner of the file only."""
     filled = [field for field in found if field.lower() not in MISSING]
-    return bool(filled) and not any(math.isfinite(_number(field)) for field in filled)
+    return bool(filled) and not any(math.isfinite(number(field)) for field in filled)
 
 
 def _fill(text: str, mark: str) -> str:
@@ -250,27 +260,10 @@ def _fill(text: str, mark: str) -> str:
     return f"{text}nan" if text.endswith(mark) else text
 
 
-def _number(cell: str) -> float:
-    # float() alone would take 1_000 and digits of other scripts, which NumPy's parser refuses.
-    cell = cell.strip()
-    if "_" in cell or not cell.isascii():
-        return math.nan
-    try:
-        return float(cell)
-    except ValueError:
-        return math.nan
-
-
 def _numbers(cells: list[str]) -> tuple[Floats, Bools]:
     """Parse a column; returns its numbers, and where it holds text."""
+    values = parsed(cells)
     text = np.zeros(len(cells), dtype=np.bool_)
-    joined = "".join(cells)
-    if joined.isascii() and "_" not in joined:
-        try:
-            return np.fromiter(map(float, cells), np.float64, len(cells)), text
-        except ValueError:
-            pass
-    values = np.fromiter(map(_number, cells), np.float64, len(cells))
     for i in np.flatnonzero(np.isnan(values)):
         text[i] = cells[i].strip().lower() not in MISSING
     return values, text

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from sfumato._schema.schema import Schema
+from sfumato._schema.types import Declared, check_types, family_of
 from sfumato.engines.formats._storage import StoredFile
 from sfumato.engines.formats._table import Block, Table, rows_at_once
 
@@ -38,7 +40,7 @@ class Npy(Table):
             raise ValueError(
                 f"{file} must hold rows and columns, an array of two dimensions, got shape {shape}"
             )
-        if dtype.kind not in "biuf":
+        if dtype.kind not in "biufUSM" or not dtype.itemsize:
             raise ValueError(f"{file} must hold numbers, got an array of type {dtype}")
         if file.size < offset + prod(shape) * dtype.itemsize:
             raise ValueError(f"{file} is not an array of numbers in NumPy's .npy format: it is cut")
@@ -63,9 +65,26 @@ class Npy(Table):
                 values = chosen.astype(np.float64)
             yield Block.clean(values, first + 1)
 
+    def columns(self, positions: Sequence[int], numbers: Sequence[bool]) -> Iterator[list[Any]]:
+        for _, chosen in self._arrays(positions):
+            yield list(chosen.T)
+
     def cells(self, position: int) -> Iterator[list[Any]]:
-        for _, chosen in self._arrays([position]):
-            yield chosen[:, 0].tolist()
+        # As a list, times in nanoseconds would be plain numbers.
+        whole = list if self.dtype.kind == "M" else np.ndarray.tolist
+        return map(whole, super().cells(position))
+
+    def check(
+        self, positions: Sequence[int], owner: int | None, schema: Schema | None = None
+    ) -> None:
+        kind, shown = self.dtype.kind, str(self.dtype)
+        if schema is not None:
+            check_types(schema, [Declared(n, family_of(kind), shown) for n in schema.features])
+        elif kind not in "biuf":
+            raise ValueError(
+                f"{self.file} must hold numbers, got an array of type {shown}: declare its columns "
+                "in a schema"
+            )
 
     def _arrays(self, positions: Sequence[int]) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield blocks of these columns, each with the number of its first row."""

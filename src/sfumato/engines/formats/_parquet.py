@@ -14,6 +14,8 @@ import numpy as np
 
 from sfumato._base.types import Floats
 from sfumato._base.validation import NoFeature
+from sfumato._schema.schema import Schema
+from sfumato._schema.types import Declared, Family, check_types, no_numbers
 from sfumato.engines.formats._storage import StoredFile
 from sfumato.engines.formats._table import Block, Table, rows_at_once
 
@@ -66,13 +68,12 @@ class Parquet(Table):
         """All columns but the index that pandas may have stored."""
         return tuple(i for i, name in enumerate(self.names) if not _INDEX.fullmatch(name))
 
-    def check(self, positions: Sequence[int], owner: int | None) -> None:
-        schema = self._schema()
-        wrong = [schema.field(i) for i in positions if not is_number(schema.field(i).type)]
-        if wrong:
-            listing = ", ".join(f"{field.name} ({field.type})" for field in wrong)
-            raise NoFeature(f"columns must hold numbers; these do not: {listing}")
-        column = None if owner is None else schema.field(owner)
+    def check(
+        self, positions: Sequence[int], owner: int | None, schema: Schema | None = None
+    ) -> None:
+        types = self._schema()
+        check_arrow([types.field(i) for i in positions], schema)
+        column = None if owner is None else types.field(owner)
         if column is not None and not _is_label(column.type):
             raise ValueError(
                 f"column {column.name} ({column.type}) cannot hold labels of rows: it must hold "
@@ -84,6 +85,9 @@ class Parquet(Table):
         for batch in self._batches(positions):
             yield Block.clean(floats_of(batch.columns), first)
             first += batch.num_rows
+
+    def columns(self, positions: Sequence[int], numbers: Sequence[bool]) -> Iterator[list[Any]]:
+        return (cells_in(batch, numbers) for batch in self._batches(positions))
 
     def cells(self, position: int) -> Iterator[list[Any]]:
         return (values_of(column) for column in self.arrays(position))
@@ -162,6 +166,37 @@ def is_number(kind: Any) -> bool:  # noqa: ANN401
     return any(test(kind) for test in tests)
 
 
+def family_in(kind: Any) -> Family:  # noqa: ANN401
+    """What cells of an Arrow type can be."""
+    types = _pyarrow().types
+    if types.is_dictionary(kind):
+        return family_in(kind.value_type)
+    if types.is_boolean(kind):
+        return "bool"
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return "time"
+    if is_number(kind):
+        return "number"
+    if types.is_null(kind):
+        return "any"
+    views = [getattr(types, name, None) for name in ("is_string_view", "is_binary_view")]
+    texts = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary, *views)
+    is_text = types.is_fixed_size_binary(kind) or any(test and test(kind) for test in texts)
+    return "text" if is_text else "other"
+
+
+def check_arrow(fields: Sequence[Any], schema: Schema | None) -> None:
+    """Refuse columns by their Arrow types: what a schema cannot mean, or what is no number."""
+    declared = [Declared(field.name, family_in(field.type), str(field.type)) for field in fields]
+    if schema is not None:
+        check_types(schema, declared)
+        return
+    pairs = zip(fields, declared, strict=True)
+    wrong = [own for field, own in pairs if not is_number(field.type)]
+    if wrong:
+        raise NoFeature(no_numbers(wrong))
+
+
 def _is_label(kind: Any) -> bool:  # noqa: ANN401
     types = _pyarrow().types
     if types.is_dictionary(kind):
@@ -187,6 +222,21 @@ def values_of(column: Any) -> list[Any]:  # noqa: ANN401
         raw = column.cast(arrow.large_binary() if types.is_large_string(kind) else arrow.binary())
         values = [b if b is None else b.decode("utf-8", "surrogateescape") for b in raw.to_pylist()]
     return values
+
+
+def cells_in(batch: Any, numbers: Sequence[bool]) -> list[Any]:  # noqa: ANN401
+    """The columns of a record batch as cells, as `Table.columns` has them. Never raises."""
+    return [_cells(*pair) for pair in zip(batch.columns, numbers, strict=True)]
+
+
+def _cells(column: Any, number: bool) -> Any:  # noqa: ANN401
+    types = _pyarrow().types
+    if number and is_number(column.type):
+        return floats_of([column])[:, 0]
+    whole = types.is_integer(column.type) or types.is_boolean(column.type)
+    if types.is_floating(column.type) or (whole and not column.null_count):
+        return column.to_numpy(zero_copy_only=False)
+    return values_of(column)
 
 
 def floats_of(columns: Sequence[Any]) -> Floats:

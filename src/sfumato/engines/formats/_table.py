@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Floats
+from sfumato._schema.kinds import Cycle, Number
+from sfumato._schema.schema import Schema
 from sfumato.engines.formats._storage import StoredFile
 
 Bools = NDArray[np.bool_]
@@ -85,11 +87,24 @@ class Table(ABC):
         """Read these columns, in this order, from the first row to the last."""
 
     @abstractmethod
-    def cells(self, position: int) -> Iterator[list[Any]]:
-        """Read one column as it is: text, or values of its type."""
+    def columns(self, positions: Sequence[int], numbers: Sequence[bool]) -> Iterator[list[Any]]:
+        """Read these columns as they are: of each block a sequence of cells for every column.
 
-    def check(self, positions: Sequence[int], owner: int | None) -> None:  # noqa: B027
-        """Refuse columns that the file declares to be no numbers, or, of the owner, no labels."""
+        Cells are text, or values of their type. Where only `numbers` are of interest, they may come
+        as an array of numbers, NaN for all other cells.
+        """
+
+    def cells(self, position: int) -> Iterator[Any]:
+        """Read one column as it is: text, or values of its type."""
+        return (column for (column,) in self.columns([position], [False]))
+
+    def check(  # noqa: B027
+        self, positions: Sequence[int], owner: int | None, schema: Schema | None = None
+    ) -> None:
+        """Refuse columns that the file declares to be no features, or, of the owner, no labels.
+
+        Without a schema, features are numbers.
+        """
 
 
 def position_of(table: Table, column: Column) -> int:
@@ -106,15 +121,21 @@ def position_of(table: Table, column: Column) -> int:
     if not isinstance(column, bool) and text.isascii() and text.isdigit():
         if int(text) < len(table.names):
             return int(text)
-    raise ValueError(f"there is no column {column!r}; {_listing(table)}")
+    if table.named:
+        raise ValueError(no_column(column, table.names))
+    raise ValueError(
+        f"there is no column {column!r}; the columns have no names, only positions: 0 to "
+        f"{len(table.names) - 1}"
+    )
 
 
-def _listing(table: Table) -> str:
-    width = len(table.names)
-    if not table.named:
-        return f"the columns have no names, only positions: 0 to {width - 1}"
-    more = f" and {width - _SHOWN} more" if width > _SHOWN else ""
-    return f"the columns are {', '.join(table.names[:_SHOWN])}{more}"
+def no_column(column: Any, names: Sequence[Any]) -> str:  # noqa: ANN401
+    """What is said of a name that no column has, or more than one."""
+    if column in names:
+        return f"{names.count(column)} columns are named {column!r}"
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    listing = ", ".join(map(str, names[:_SHOWN]))
+    return f"there is no column {column!r}; the columns are {listing}{more}"
 
 
 @dataclass(frozen=True)
@@ -122,7 +143,8 @@ class Layout:
     """The columns that are read from a table: the features, and `owner`, the labels of groups.
 
     With `part`, `owner` has the labels of parts, and only rows whose label has that key are read.
-    Columns that are `kept` are copied as they are beside the features.
+    Columns that are `kept` are copied as they are beside the features. With a `schema`, features
+    are encoded by it.
     """
 
     table: Table
@@ -130,6 +152,12 @@ class Layout:
     owner: int | None = None
     kept: tuple[int, ...] = ()
     part: str | None = None
+    schema: Schema | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of a block."""
+        return len(self.positions) if self.schema is None else self.schema.width
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -149,7 +177,13 @@ class Layout:
 
     def blocks(self) -> Iterator[Block]:
         """Read the features."""
-        return self.table.blocks(self.positions)
+        if self.schema is None:
+            yield from self.table.blocks(self.positions)
+            return
+        first = 1
+        for cells in cells_of(self.table, self.positions, self.schema):
+            yield Block.clean(self.schema.encode(cells), first)
+            first += len(cells[0])
 
     def place_of(self, column: Column) -> int:
         """Which feature a column is."""
@@ -176,14 +210,23 @@ def select(
     columns: Iterable[Column] | int | None,
     groups: Column | None = None,
     keep: Iterable[Column] = (),
+    schema: Schema | None = None,
 ) -> Layout:
     """Choose the features, the column that names the groups, and those that are kept.
 
-    A number in place of columns is how many of them the table has.
+    A number in place of columns is how many of them the table has. The features of a schema are
+    found by name; in a table without names, or where columns are listed, by position.
     """
     owner = None if groups is None else position_of(table, groups)
     kept = tuple(sorted({position_of(table, column) for column in keep}))
+    if schema is not None and table.named and not isinstance(columns, Sequence):
+        columns = schema.features
     chosen = _chosen(table, columns, {owner, *kept})
+    if schema is not None and len(chosen) != len(schema.features):
+        raise ValueError(
+            f"the schema has {len(schema.features)} columns that take part, "
+            f"{table.files[0]} has {len(chosen)}"
+        )
     twice = next((i for i in chosen if chosen.count(i) > 1), None)
     if twice is not None:
         raise ValueError(f"column {table.names[twice]!r} is asked for twice")
@@ -196,8 +239,26 @@ def select(
         )
     if not chosen:
         raise ValueError("no column is left to read; at least one is needed")
-    table.check(chosen, owner)
-    return Layout(table, chosen, owner, kept)
+    table.check(chosen, owner, schema)
+    return Layout(table, chosen, owner, kept, schema=schema)
+
+
+def cells_of(table: Table, positions: Sequence[int], schema: Schema) -> Iterator[list[Any]]:
+    """Read the columns of a schema, in the order of its features."""
+    return table.columns(positions, wanted_as_numbers(schema))
+
+
+def wanted_as_numbers(schema: Schema) -> list[bool]:
+    """Of which features only numbers are of interest."""
+    return [isinstance(schema.columns[name], Number | Cycle) for name in schema.features]
+
+
+def points_of(table: Table, positions: Sequence[int], schema: Schema) -> Iterator[Floats]:
+    """Read and encode the columns of a schema, in blocks of shape (n, schema.width)."""
+    step = rows_at_once(schema.width)
+    for cells in cells_of(table, positions, schema):
+        for start in range(0, len(cells[0]), step):
+            yield schema.encode([column[start : start + step] for column in cells])
 
 
 class ConcatTable(Table):
@@ -224,12 +285,14 @@ class ConcatTable(Table):
     def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
         return (block for table in self.tables for block in table.blocks(positions))
 
-    def cells(self, position: int) -> Iterator[list[Any]]:
-        return (cells for table in self.tables for cells in table.cells(position))
+    def columns(self, positions: Sequence[int], numbers: Sequence[bool]) -> Iterator[list[Any]]:
+        return (cells for table in self.tables for cells in table.columns(positions, numbers))
 
-    def check(self, positions: Sequence[int], owner: int | None) -> None:
+    def check(
+        self, positions: Sequence[int], owner: int | None, schema: Schema | None = None
+    ) -> None:
         for table in self.tables:
-            table.check(positions, owner)
+            table.check(positions, owner, schema)
 
 
 def tables_of(table: Table) -> tuple[Table, ...]:
