@@ -16,7 +16,7 @@ from sfumato._base.files import atomic_path, write_whole
 from sfumato._base.validation import check_epsilon, check_whole
 from sfumato._core.curator import Curator
 from sfumato._private_kmeans import PrivateKMeans
-from sfumato._schema.kinds import Column, Date, Flag, Number
+from sfumato._schema.kinds import Column, Cycle, Date, Flag, Number
 from sfumato._schema.schema import Schema
 from sfumato.cli import _options as o
 from sfumato.cli._app import passes, print_json
@@ -47,20 +47,22 @@ def run_sample(request: o.Sample) -> None:
     check_output(request.output, request.model, force=request.force)
     model = load_model(request.model, request.schema)
     columns = _columns(model, request)
-    with atomic_path(request.output) as place:
-        names, kinds = list(columns), [_kind(cells) for cells in columns.values()]
-        tabs = "\t" if target.endswith((".tsv", ".tsv.gz")) else ","
-        with closing(
-            ParquetOut(place, names, kinds)
-            if target.endswith(".parquet")
-            else TextOut(place, names, tabs, zipped=target.endswith(".gz"))
-        ) as out:
-            out.write(list(columns.values()))
+    with atomic_path(request.output) as place, closing(_out(place, target, columns)) as out:
+        out.write(list(columns.values()))
     if request.as_json:
-        print_json({"written_to": str(request.output), "rows": request.n, "columns": names})
+        print_json({"written_to": str(request.output), "rows": request.n, "columns": list(columns)})
         return
     rows = counted(request.n, "synthetic row")
     console().print(f"{rows} written to {request.output}. They cost nothing.", soft_wrap=True)
+
+
+def _out(place: Path, target: str, columns: dict[str, list[Any]]) -> TextOut | ParquetOut:
+    """A file to write to, by the ending of its name."""
+    if target.endswith(".parquet"):
+        numbers = [not isinstance(cells[0], str | None) for cells in columns.values()]
+        return ParquetOut(place, list(columns), ["number" if yes else "text" for yes in numbers])
+    mark = "\t" if target.endswith((".tsv", ".tsv.gz")) else ","
+    return TextOut(place, list(columns), mark, zipped=target.endswith(".gz"))
 
 
 def _columns(model: PrivateKMeans, request: o.Sample) -> dict[str, list[Any]]:
@@ -68,8 +70,8 @@ def _columns(model: PrivateKMeans, request: o.Sample) -> dict[str, list[Any]]:
     synopsis = getattr(model, "synopsis_", None)
     if synopsis is None:
         raise ValueError(
-            f"{request.model} has no synopsis to draw rows from: {model.receipt_.method} releases "
-            "none. auto, eugkm and hybrid do"
+            f"{request.model} has no synopsis to draw rows from: its fit released none. --method "
+            "eugkm always does, auto where the columns are few"
         )
     drawn = synopsis.sample(request.n, random_state=request.random_state)
     if model.schema_ is not None:
@@ -88,6 +90,8 @@ def _written(column: Column, cells: list[Any]) -> list[Any]:
     """Cells as the schema reads them again."""
     if isinstance(column, Number):
         return [_rounded(x, *column.ends) for x in cells]
+    if isinstance(column, Cycle):
+        return [_rounded(x, 0, column.period) for x in cells]
     if isinstance(column, Flag):
         return ["yes" if cell else "no" for cell in cells]
     if isinstance(column, Date) and column.format:
@@ -99,10 +103,6 @@ def _rounded(value: float, low: float, high: float) -> float:
     """A number with six digits of its bounds: more would be those of random numbers."""
     digits = 5 - math.floor(math.log10(high - low))
     return min(max(round(value, digits), low), high)
-
-
-def _kind(cells: list[Any]) -> str:
-    return "number" if isinstance(cells[0], float) else "text"
 
 
 def run_explain(request: o.Explain) -> None:
