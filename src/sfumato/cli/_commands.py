@@ -74,6 +74,9 @@ class LedgerCreate(Command):
     bounds_file: Annotated[
         Path | None, option("FILE", 'Public bounds as JSON: {"age": [17, 90], …}.')
     ] = None
+    schema: Annotated[
+        Path | None, option("FILE", "Public bounds of the numbers of a schema, in place of a file.")
+    ] = None
     bounds_from: Annotated[str, option("TEXT", "Where the bounds come from, in a sentence.")] = ""
     fit_epsilon: Annotated[
         float | None, option("ε", "Say how many fits of this ε each mode would carry.")

@@ -124,10 +124,10 @@ class Look:
     @cached_property
     def patterns(self) -> tuple[str, ...]:
         """How dates may be written that are not ISO 8601; all that fit."""
-        few = list(self.counts)[:_TRIED]
-        return tuple(
-            pattern for pattern in _PATTERNS if np.isnan(read.days(few, pattern)).mean() < 1 - _MOST
-        )
+        few = self.counts.most_common(_TRIED)
+        values, times = [value for value, _ in few], np.array([n for _, n in few])
+        read_by = {pattern: ~np.isnan(read.days(values, pattern)) for pattern in _PATTERNS}
+        return tuple(p for p, yes in read_by.items() if times[yes].sum() > _MOST * times.sum())
 
     @cached_property
     def like_id(self) -> bool:

@@ -235,7 +235,11 @@ def _sentences(
             f"{counted(report.ragged, 'row has', 'rows have')} too few or too many fields, the "
             f"first at line {report.first_ragged}."
         )
-    found += [_wrong(c, report.looks[c.name]) for c in report.columns if c.unreadable]
+    found += [
+        f"{_wrong(column)}{_format(schema.columns[column.name], report.looks[column.name])}"
+        for column in report.columns
+        if column.unreadable
+    ]
     found += [
         f"{column.name}: {counted(column.outside, 'cell lies', 'cells lie')} outside what is "
         "declared, and will be clipped."
@@ -265,7 +269,7 @@ def _sentences(
     return found
 
 
-def _wrong(column: ColumnFit, look: Look) -> str:
+def _wrong(column: ColumnFit) -> str:
     """Which cells of a column cannot be read, with examples for the owner."""
     levels = column.kind in (Category.kind, Ordinal.kind)
     what = "none of its levels" if levels else f"no {column.kind}"
@@ -273,10 +277,15 @@ def _wrong(column: ColumnFit, look: Look) -> str:
     distinct = len(column.unknown)
     examples = ", ".join(f"{text!r} ({n:,})" for text, n in column.unknown.most_common(_EXAMPLES))
     found = f"{column.name}: {cells} {what}, the first at line {column.first}. "
-    found += f"{counted(distinct, 'distinct value')}{', such as' if distinct > _EXAMPLES else ':'} "
-    if column.kind == Date.kind and look.patterns:
-        return f"{found}{examples}. Declare format = {value_of(look.patterns[0])}, which fits."
-    return f"{found}{examples}."
+    such = ", such as" if distinct > _EXAMPLES else ":"
+    return f"{found}{counted(distinct, 'distinct value')}{such} {examples}."
+
+
+def _format(column: Column, look: Look) -> str:
+    """How dates seem to be written, where that is not what is declared."""
+    if not isinstance(column, Date) or not look.patterns or column.format in look.patterns:
+        return ""
+    return f" Declare format = {value_of(look.patterns[0])}, which fits."
 
 
 def _about(whose: dict[str, Any]) -> str:

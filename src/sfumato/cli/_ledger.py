@@ -28,6 +28,8 @@ from sfumato._ledger.ledger import Ledger
 from sfumato._ledger.modes import MODES, Amounts, Composition, covers, fraction_of
 from sfumato._ledger.sqlite import new_mark
 from sfumato._ledger.store import Store
+from sfumato._schema.kinds import Number
+from sfumato._schema.schema import Schema
 from sfumato.cli import _commands as c
 from sfumato.cli._app import VIOLATION, print_json
 from sfumato.cli._inputs import bounds_in, check_output
@@ -41,9 +43,12 @@ _UNITS = {"epsilon": "ε", "delta": "δ", "pure": "pure ε", "mu2": "μ²", "rho
 def run_create(request: c.LedgerCreate) -> None:
     """Create the ledger of a dataset, and say how many fits it carries."""
     parts = {"pure": request.pure, "plain": request.plain}
-    bounds = None if request.bounds_file is None else bounds_in(request.bounds_file)
-    if bounds is not None and not request.bounds_from:
-        raise ValueError("--bounds-file needs --bounds-from: a sentence on where they come from")
+    bounds, source = _declared(request)
+    if bounds is not None and not source:
+        raise ValueError(
+            "declared bounds need --bounds-from: a sentence on where they come from; in a schema "
+            "`source`, of each column"
+        )
     ledger = Ledger.create(
         request.ledger,
         request.dataset,
@@ -53,7 +58,7 @@ def run_create(request: c.LedgerCreate) -> None:
         parts={name: part for name, part in parts.items() if part is not None},
         max_rows_per_group=request.max_rows_per_group,
         bounds=bounds,
-        bounds_source=request.bounds_from,
+        bounds_source=source,
     )
     carried = _carried(request, ledger.facts.composition)
     shown = overview(ledger.store, request.dataset)
@@ -69,6 +74,23 @@ def run_create(request: c.LedgerCreate) -> None:
         for mode, numbers in carried.items():
             table.add_row(mode, *(f"{n:,}" for n in numbers.values()))
         console().print(table)
+
+
+def _declared(request: c.LedgerCreate) -> tuple[Any, str]:
+    """The bounds that are declared, and where they come from: from a file, or of a schema."""
+    if request.schema is None:
+        bounds = None if request.bounds_file is None else bounds_in(request.bounds_file)
+        return bounds, request.bounds_from
+    if request.bounds_file is not None:
+        raise ValueError("bounds come from --bounds-file or from --schema, not from both")
+    columns = Schema.read(request.schema).columns
+    numbers = {name: column for name, column in columns.items() if isinstance(column, Number)}
+    if not numbers:
+        raise ValueError(f"{request.schema} declares no number: a ledger keeps bounds of numbers")
+    sources = {name: column.source for name, column in numbers.items()}
+    known = "; ".join(f"{name}: {source}" for name, source in sources.items() if source)
+    bounds = {name: list(column.ends) for name, column in numbers.items()}
+    return bounds, request.bounds_from or (known if all(sources.values()) else "")
 
 
 def _carried(request: c.LedgerCreate, chosen: Composition) -> dict[str, dict[str, int]]:
