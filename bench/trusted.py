@@ -42,12 +42,13 @@ CHAPTERS: dict[str, tuple[str, str]] = {
         "Core queries",
         "_core/queries/cells.py _core/queries/counts.py _core/queries/first_below.py "
         "_core/queries/moments.py _core/queries/privtree.py _core/queries/projection.py "
-        "_core/queries/__init__.py _core/releases/counts.py _core/releases/first_below.py "
+        "_core/queries/breakdown.py _core/queries/__init__.py _core/releases/counts.py "
+        "_core/releases/first_below.py _core/releases/breakdown.py "
         "_core/releases/moments.py _core/releases/privtree.py _core/releases/__init__.py",
     ),
     "kernels": (
         "Kernels",
-        "_base/types.py _lattice/box.py _lattice/kernels/dispatch.py "
+        "_base/types.py _lattice/box.py _lattice/kernels/dispatch.py _lattice/kernels/gaps.py "
         "_lattice/kernels/numpy_loops.py _lattice/kernels/projection.py "
         "_lattice/kernels/numba_loops.py _lattice/kernels/verify.py "
         "_lattice/kernels/__init__.py _lattice/__init__.py",
@@ -108,6 +109,7 @@ FOR_TESTS = frozenset({"_core/testing.py"})
 NOT_ON_THE_DEFAULT_PATH = frozenset(
     """
     _accounting/text.py _accounting/parallel.py _released_model.py _core/queries/cubes.py
+    _core/queries/breakdown.py _core/releases/breakdown.py
     _base/types.py _base/files.py _core/parts.py _core/declared.py engines/_parts.py
     _lattice/kernels/numba_loops.py _lattice/kernels/verify.py
     _core/sampling/choice.py _core/sampling/bernoulli.py engines/_progress.py

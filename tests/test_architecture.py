@@ -22,6 +22,7 @@ files = pytest.mark.parametrize("path", FILES, ids=ids)
 SENSITIVE = {
     "counts": ("Counts", "Totals"),
     "counts_each": ("CountsBatch",),
+    "breakdown": ("Breakdown",),
     "first_below": ("RowsBeyond",),
     "choose": ("Cost", "Swaps"),
     "projection": ("Projection",),

@@ -9,13 +9,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sfumato._accounting.budget import Account, Ledger
+from sfumato._accounting.budget import Account, Caps, Ledger
 from sfumato._accounting.receipt import Receipt
 from sfumato._base.types import Floats
-from sfumato._base.validation import check_delta, check_epsilon, check_whole
+from sfumato._base.validation import check_delta, check_epsilon, check_whole, is_private
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import NanPolicy
-from sfumato._private_bounds.estimate import UnboundedRows
+from sfumato._private_bounds.estimate import UnpreparedRows
 from sfumato._released_model import (
     ReleasedModel,
     is_restored,
@@ -32,9 +32,6 @@ from sfumato.engines._progress import shown
 from sfumato.engines._threads import threads
 from sfumato.methods import Centers, Method, Task, clusters_of, method_of
 from sfumato.methods._base import check_centers
-
-PRIVATE = "private"
-"""What users write in place of bounds that are to be estimated."""
 
 
 class PrivateKMeans(ReleasedModel):
@@ -62,8 +59,10 @@ class PrivateKMeans(ReleasedModel):
         What becomes of cells that are not finite numbers. "ignore": their row counts with the
         columns it has; "center": they go to the centre of their column, where many may look like a
         cluster; "drop": their row is left out.
-    max_rows_per_group : int, default=1
+    max_rows_per_group : int or "private", default=1
         With `fit(X, groups=…)`: rows kept of each group, all of which are protected together.
+        "private" chooses the number from a noisy histogram of rows per group, with a twentieth of
+        `epsilon`.
     random_state : int, RandomState instance or None
         Public randomness (starts). It never seeds the noise: two fits always differ.
     schema : Schema, optional
@@ -117,7 +116,7 @@ class PrivateKMeans(ReleasedModel):
         method: str | Method = "auto",
         n_rows: int | None = None,
         nan: NanPolicy = "ignore",
-        max_rows_per_group: int = 1,
+        max_rows_per_group: int | str = 1,
         random_state: Any = None,  # noqa: ANN401
         schema: Schema | None = None,
         n_jobs: int | None = None,
@@ -180,19 +179,17 @@ class PrivateKMeans(ReleasedModel):
         if request is not None and is_restored(self, X, request):
             return self
         opened = self._open(X, groups, Ledger(epsilon, delta))
-        schema = opened.schema if isinstance(opened, Curator) else None
+        schema = opened.schema
         self.n_features_in_ = len(schema.features) if schema else opened.n_features
         name_features(self, X, groups, schema)
-        for_method = opened.for_method if isinstance(opened, UnboundedRows) else epsilon
+        for_method = opened.for_method if isinstance(opened, UnpreparedRows) else epsilon
         if n_rows is not None:
             n_rows = round(n_rows / _unit(schema))
         numbers = (k, opened.n_features, for_method, delta, n_rows)
         most = opened.rows_per_neighbour
         task = Task(*numbers, choose_k=choose_k, max_rows_per_group=most)
         caps = method.caps(task)
-        curator, before, notes = (
-            opened.bounded() if isinstance(opened, UnboundedRows) else (opened, (), ())
-        )
+        curator, task, caps, before, notes = _prepared(opened, method, task, caps)
         name, ledger = type(method).__name__, curator.ledger
         account = reserved(self, curator, caps, name, request) if ledger.durable else None
         account = account or curator.reserve(name, caps)
@@ -227,38 +224,42 @@ class PrivateKMeans(ReleasedModel):
             synopsis = replace(centers.synopsis, schema=curator.schema)
             self.synopsis_: Synopsis = synopsis.times(unit)
 
-    def _open(self, X: Any, groups: Any, ledger: Ledger) -> Curator | UnboundedRows:  # noqa: ANN401
+    def _open(self, X: Any, groups: Any, ledger: Ledger) -> Curator | UnpreparedRows:  # noqa: ANN401
         """Open rows, (n, d); all that can be refused is refused here."""
-        private = isinstance(self.bounds, str) and self.bounds == PRIVATE
+        private, chooses = is_private(self.bounds), is_private(self.max_rows_per_group)
         if isinstance(X, Curator):
             if groups is not None:
                 raise ValueError("groups belong to the Curator: pass them where it is made")
             if private:
                 raise ValueError("a Curator has its bounds already: leave bounds='private' out")
+            if chooses:
+                raise ValueError("max_rows_per_group='private' belongs where the Curator is made")
             if self.schema is not None and self.schema != X.schema:
                 raise ValueError("a Curator has a schema of its own: leave schema out")
             return X
-        if private and self.schema is not None:
-            raise ValueError("a schema declares the bounds of its columns: leave bounds out")
-        limit = self.max_rows_per_group
-        if private:
-            return UnboundedRows(
-                X,
-                bounds=self.bounds,
-                nan=self.nan,
-                groups=groups,
-                max_rows_per_group=limit,
-                ledger=ledger,
-            )
-        return Curator(
+        return (UnpreparedRows if private or chooses else Curator)(
             X,
             bounds=self.bounds,
             nan=self.nan,
             groups=groups,
-            max_rows_per_group=limit,
+            max_rows_per_group=self.max_rows_per_group,
             ledger=ledger,
             schema=self.schema,
         )
+
+
+def _prepared(
+    opened: Curator | UnpreparedRows, method: Method, task: Task, caps: Caps
+) -> tuple[Curator, Task, Caps, tuple[Account, ...], tuple[str, ...]]:
+    """Release what is missing of the rows; the task and its caps follow the rows per group found.
+
+    Returns a curator, both, the accounts of what was released, and notes on it.
+    """
+    if isinstance(opened, Curator):
+        return opened, task, caps, (), ()
+    curator, accounts, notes = opened.prepared()
+    task = replace(task, max_rows_per_group=curator.rows_per_neighbour)
+    return curator, task, method.caps(task), accounts, notes
 
 
 def _run(

@@ -4,8 +4,9 @@ Everything here computes exact numbers from raw rows, for the person who holds t
 private model, to compare methods, to write a paper. None of it may be published about data that
 must stay private. The scores of labellings are scikit-learn's.
 
-Rows are what `fit` takes: arrays, masked or not, and data frames. Cells that are masked, or not
-finite numbers, are missing: distances are over the columns that a row has.
+Rows are what `fit` takes: arrays, masked or not, data frames and files, with a schema also mixed
+tables. Cells that are masked, or not finite numbers, are missing: distances are over the columns
+that a row has.
 """
 
 from __future__ import annotations
@@ -25,8 +26,12 @@ from sklearn.metrics import silhouette_score as silhouette
 from sfumato._base.distances import squared_distances, unmasked
 from sfumato._base.types import Floats, Ints, Mask
 from sfumato._lattice.box import Box
+from sfumato._schema.schema import Schema
+from sfumato.engines._files import layout_of
 from sfumato.engines._frames import LIBRARIES
 from sfumato.engines._memory import frame_of
+from sfumato.engines._open import is_path
+from sfumato.engines._partitions import Piece
 
 __all__ = [
     "adjusted_mutual_information",
@@ -35,6 +40,7 @@ __all__ = [
     "centroid_index",
     "clusters_with_members",
     "davies_bouldin",
+    "encoded",
     "inertia",
     "labels",
     "nicv",
@@ -45,32 +51,57 @@ __all__ = [
 _BLOCK = 65_536
 
 
-def labels(X: ArrayLike, centers: ArrayLike, *, bounds: Any = None) -> Ints:  # noqa: ANN401
+def labels(
+    X: Any,  # noqa: ANN401
+    centers: ArrayLike,
+    *,
+    bounds: Any = None,  # noqa: ANN401
+    schema: Schema | None = None,
+) -> Ints:
     """Return the nearest centre of every row: (n,), indices.
 
     X: (n, d), centers: (k, d), in the same units; with `bounds`, distances are those of the cube
-    [−1, 1]^d that the bounds span. A row without any cell is nearest to the first centre.
+    [−1, 1]^d that the bounds span. With `schema`, X is a table and centers are points of its cube,
+    such as `model.encoded_centers_`. A row without any cell is nearest to the first centre.
     """
-    return _nearest(X, centers, bounds)[0]
+    return _nearest(X, centers, bounds, schema)[0]
 
 
-def inertia(X: ArrayLike, centers: ArrayLike, *, bounds: Any = None) -> float:  # noqa: ANN401
+def inertia(
+    X: Any,  # noqa: ANN401
+    centers: ArrayLike,
+    *,
+    bounds: Any = None,  # noqa: ANN401
+    schema: Schema | None = None,
+) -> float:
     """Return the sum of squared distances to the nearest centre; arguments as in `labels`."""
-    return float(_nearest(X, centers, bounds)[1].sum())
+    return float(_nearest(X, centers, bounds, schema)[1].sum())
 
 
-def nicv(X: ArrayLike, centers: ArrayLike, *, bounds: Any = None) -> float:  # noqa: ANN401
+def nicv(
+    X: Any,  # noqa: ANN401
+    centers: ArrayLike,
+    *,
+    bounds: Any = None,  # noqa: ANN401
+    schema: Schema | None = None,
+) -> float:
     """Return the normalised intra-cluster variance: the inertia per row (Su et al. 2015, §3).
 
     Rows without any cell do not count.
     """
-    _, squared, known = _nearest(X, centers, bounds)
+    _, squared, known = _nearest(X, centers, bounds, schema)
     return float(squared[known].mean())
 
 
-def clusters_with_members(X: ArrayLike, centers: ArrayLike, *, bounds: Any = None) -> int:  # noqa: ANN401
+def clusters_with_members(
+    X: Any,  # noqa: ANN401
+    centers: ArrayLike,
+    *,
+    bounds: Any = None,  # noqa: ANN401
+    schema: Schema | None = None,
+) -> int:
     """Return NCM, the number of centres that some row is nearest to (Sukpisit et al. 2019)."""
-    nearest, _, known = _nearest(X, centers, bounds)
+    nearest, _, known = _nearest(X, centers, bounds, schema)
     return len(np.unique(nearest[known]))
 
 
@@ -87,8 +118,22 @@ def centroid_index(centers: ArrayLike, reference: ArrayLike) -> int:
     )
 
 
-def _table(X: Any) -> NDArray[Any]:  # noqa: ANN401
+def encoded(X: Any, schema: Schema) -> Floats:  # noqa: ANN401
+    """Return the rows of a table as points of the cube of a schema: (n, schema.dimensions).
+
+    NaN where a cell is missing: what another clustering of the same encoding begins with.
+    """
+    return np.asarray(_table(X, schema.unweighted), dtype=np.float64)
+
+
+def _table(X: Any, schema: Schema | None) -> NDArray[Any]:  # noqa: ANN401
     """Rows as an array, (n, d); missing cells of a masked array or a data frame are NaN."""
+    if is_path(X):
+        layout = layout_of(X, schema=schema)
+        return np.concatenate(list(Piece.whole(layout).blocks()))
+    if schema is not None:
+        frame = frame_of(X, schema)
+        return frame.read(0, frame.n_rows)
     rows = np.asarray(unmasked(X))
     if rows.dtype.kind == "O" and type(X).__module__.partition(".")[0] in LIBRARIES:
         # Missing cells are objects there; columns that are objects themselves are refused.
@@ -98,9 +143,17 @@ def _table(X: Any) -> NDArray[Any]:  # noqa: ANN401
     return rows
 
 
-def _nearest(X: ArrayLike, centers: ArrayLike, bounds: Any) -> tuple[Ints, Floats, Mask]:  # noqa: ANN401
+def _nearest(
+    X: Any,  # noqa: ANN401
+    centers: ArrayLike,
+    bounds: Any,  # noqa: ANN401
+    schema: Schema | None,
+) -> tuple[Ints, Floats, Mask]:
     """The nearest centre of every row, the squared distance to it, and whether it has a cell."""
-    rows, points = _table(X), np.asarray(centers, dtype=np.float64)
+    if bounds is not None and schema is not None:
+        raise ValueError("a schema declares the bounds of its columns: leave bounds out")
+    rows = _table(X, schema and schema.unweighted)
+    points = np.asarray(centers, dtype=np.float64)
     if rows.ndim != 2 or points.ndim != 2 or rows.shape[1] != points.shape[1]:
         raise ValueError(
             "rows and centres must be tables with the same number of columns, "

@@ -82,6 +82,10 @@ def test_a_thousand_rows_and_little_budget_are_no_error(people):
         (["bare.csv", "--epsilon", 1, "--no-header"], "--columns N"),
         (["people.csv", "--epsilon", 1, "-o", "people.csv"], "is an input"),
         (["people.csv", "--epsilon", 1, "--max-rows-per-group", 2], "needs --groups"),
+        (
+            ["visits.csv", "--epsilon", 1, "--groups", "id", "--max-rows-per-group", "private"],
+            "is for `sfumato fit`",
+        ),
         (["people.csv", "--epsilon", 1, "--columns", "age,size"], "no 'size'"),
     ],
 )

@@ -115,6 +115,11 @@ def test_every_engine_is_opened_with_what_was_asked_and_closed(people, monkeypat
         "schema": None,
     }
     assert heard == [(file, asked), "closed"]
+    # Chosen by the fit, whatever the number with which the rows were opened.
+    words = (*words[:5], "private", "--header", "--force")
+    told = json.loads(fit("visits.csv", *BOUNDS, *words, *cluster, "--json").stdout)
+    assert told["receipt"]["queries"][0]["query"] == "rows per group"
+    assert heard[2:] == [(file, {**asked, "max_rows_per_group": 1}), "closed"]
 
 
 # Reads for as long as a test may take, so that it is certainly interrupted while it reads.

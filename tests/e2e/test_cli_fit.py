@@ -157,6 +157,19 @@ def test_groups_are_protected_as_a_whole(people):
     assert groups == pytest.approx(4 * noise(), rel=0.02)
 
 
+def test_rows_per_group_can_be_chosen(people):
+    words = ("--columns", "age,hours", "--groups", "id", "--max-rows-per-group", "private")
+    told = json.loads(fit("visits.csv", *words, *BOUNDS, "--json", epsilon=5).stdout)["receipt"]
+    assert (told["queries"][0]["query"], told["queries"][0]["cost"]) == ("rows per group", "1/4")
+    (note,) = (note for note in told["notes"] if note.startswith("max_rows_per_group"))
+    number = note.split()[1].rstrip(",")
+    assert told["guarantee"]["neighbours"].startswith(f"one group of at most {number} row")
+    both = json.loads(
+        fit("visits.csv", *words, "--bounds", "private", "--json", "--force", epsilon=5).stdout
+    )
+    assert sum(note.startswith(("max_rows", "bounds")) for note in both["receipt"]["notes"]) == 2
+
+
 def test_the_default_method_is_the_estimators():
     assert f"[default: {sfumato.PrivateKMeans().method}]" in " ".join(
         run("fit", "--help").stdout.split()
@@ -194,6 +207,8 @@ def test_the_default_method_is_the_estimators():
         (["people.csv", *BOUNDS, "--groups", "id"], "no 'id' in it"),
         (["people.csv", *BOUNDS, "--max-rows-per-group", "2"], "needs --groups"),
         (["people.csv", *BOUNDS, "--groups", "age", "--max-rows-per-group", "0"], "at least 1"),
+        (["people.csv", *BOUNDS, "--max-rows-per-group", "private"], "needs --groups"),
+        (["people.csv", *BOUNDS, "--groups", "age", "--max-rows-per-group", "few"], "or private"),
         (["people.csv", *BOUNDS, "--method", "magic"], f"one of {', '.join(METHODS)}, got 'magic'"),
         (["people.csv", *BOUNDS, "--epsilon", "0"], "epsilon must be a positive"),
         (["people.csv", *BOUNDS, "--epsilon", "-1"], "epsilon must be a positive"),
@@ -254,15 +269,22 @@ def test_bad_rows_are_refused_before_the_charge_or_follow_the_policy(people, her
 
 
 @pytest.mark.parametrize("line", [",3", "NA,nan", " ,", "inf,5"])
-def test_missing_cells_follow_the_nan_policy(people, line):
+def test_missing_cells_follow_the_nan_policy(people, here, line):
     with open("people.csv", "a") as file:
         file.write(f"{line}\n")
-    for policy in ("center", "drop"):
+    words = {
+        "ignore": "were ignored: a row counts with the columns it has",
+        "center": "put at the centre of their column",
+        "drop": "were left out",
+    }
+    for policy, said in words.items():
         shown = fit("people.csv", *BOUNDS, "--nan", policy, "--json")
         assert shown.exit_code == 0
         assert shown.stderr == ""
-        words = {"center": "put at the centre of their column", "drop": "were left out"}[policy]
-        assert words in json.loads(shown.stdout)["receipt"]["notes"][-1]
+        assert said in json.loads(shown.stdout)["receipt"]["notes"][-1]
+        assert json.loads((here / "model.json").read_text())["nan"] == policy
+    shown = fit("people.csv", *BOUNDS, "--json")
+    assert words["ignore"] in json.loads(shown.stdout)["receipt"]["notes"][-1]
 
 
 def test_a_note_of_many_lines_is_one_person(people):

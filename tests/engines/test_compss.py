@@ -76,6 +76,14 @@ def test_groups_that_lie_in_several_pieces(method, compss, folder):
         check_same(run_of(local, method), run_of(rows, method))
 
 
+def test_sizes_of_groups_and_another_number_of_rows(compss, folder):
+    local = ArrayRows(ROWS, groups=LABELS)
+    with compss.open_compss_files(folder, groups="who") as rows:
+        np.testing.assert_array_equal(rows.group_sizes(9), local.group_sizes(9))
+        assert rows.group_sizes(9).sum() == 90
+        check_same(run_of(local.keeping(2), "dplloyd"), run_of(rows.keeping(2), "dplloyd"))
+
+
 def test_sums_are_merged_in_a_tree_on_the_workers(compss, folder):
     heard = []
     with (

@@ -86,6 +86,25 @@ def test_groups_are_gathered_in_one_partition(method, most, dask_client):
     check_same(run_of(local, method), run_of(far, method))
 
 
+@pytest.mark.parametrize("parts", [1, 6])
+def test_sizes_of_groups_and_another_number_of_rows(parts, dask_client):
+    """Rows of a group lie in several partitions, their labels in several types."""
+    labels = [[None, "NA", 7, 7.0, "7", f"p{x}"][x % 6] for x in LABELS]
+    frame = pd.DataFrame({"a": ROWS[:, 0], "who": pd.Series(labels, dtype=object), "b": ROWS[:, 1]})
+    local = ArrayRows(ROWS, groups=labels)
+    cut = dd.from_pandas(frame.sample(frac=1, random_state=1), npartitions=parts, sort=False)
+    far = open_dask(cut, groups="who", client=dask_client)
+    sizes = far.group_sizes(70)
+    np.testing.assert_array_equal(sizes, local.group_sizes(70))
+    # Those without a label and those of 7, which are more, and fifteen others.
+    assert sizes.sum() == 17
+    assert sizes[-1] == 2
+    kept = far.keeping(3)
+    assert (far.max_rows_per_group, kept.max_rows_per_group) == (1, 3)
+    check_same(run_of(local.keeping(3), "dplloyd"), run_of(kept, "dplloyd"))
+    np.testing.assert_array_equal(kept.group_sizes(70), sizes)
+
+
 def test_labels_beside_an_array_and_in_files(dask_client, tmp_path):
     local = run_of(ArrayRows(ROWS, groups=LABELS, max_rows_per_group=2), "dplloyd")
     array = da.from_array(ROWS, chunks=(90, 2))
@@ -96,6 +115,8 @@ def test_labels_beside_an_array_and_in_files(dask_client, tmp_path):
     frame.to_csv(path, index=False, header=["a", "b", "who"])
     texts = files_on(dask_client, layout_of([path], groups="who"), 2)
     check_same(local, run_of(texts, "dplloyd"))
+    for rows in (beside, texts):
+        assert np.flatnonzero(rows.group_sizes(9)).tolist() == [3, 4]
 
 
 def test_pieces_of_a_text_file(dask_client, tmp_path, monkeypatch):

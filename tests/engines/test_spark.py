@@ -174,8 +174,12 @@ def test_groups_are_gathered_in_one_partition(kind, spark):
     assert far.max_rows_per_group == 2
     local = ArrayRows(ROWS, groups=labels, max_rows_per_group=2)
     assert (far.fold(BOX, GRID) == local.fold(BOX, GRID)).all()
+    np.testing.assert_array_equal(far.group_sizes(5), local.group_sizes(5))
     if kind == "texts":
         check_same(run_of(local, "pgkm"), run_of(far, "pgkm"))
+        other = far.keeping(3)
+        assert (far.max_rows_per_group, other.max_rows_per_group) == (2, 3)
+        assert (other.fold(BOX, GRID) == local.keeping(3).fold(BOX, GRID)).all()
 
 
 def test_groups_of_files(spark, tmp_path):
@@ -185,6 +189,7 @@ def test_groups_of_files(spark, tmp_path):
     local = ArrayRows(ROWS, groups=LABELS, max_rows_per_group=2)
     with open_spark_files(path, groups="who", max_rows_per_group=2) as rows:
         check_same(run_of(local, "dplloyd"), run_of(rows, "dplloyd"))
+        np.testing.assert_array_equal(rows.group_sizes(9), local.group_sizes(9))
 
 
 def test_the_number_of_partitions_is_fixed_however_spark_cuts_the_files(spark, tmp_path):

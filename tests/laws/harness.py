@@ -31,6 +31,8 @@ QUERIES_UNDER_LAW = {
     "totals-radius": Totals(Nearest(CENTERS), 1234),
     "totals-radius-wide": Totals(Nearest(CENTERS), 2 * REACH),
     "totals-radii": Totals(Nearest(CENTERS), (1234, 1, 2 * REACH, 50)),
+    "totals-first": Totals(Nearest(CENTERS), columns=1),
+    "totals-first-radii": Totals(Nearest(CENTERS), (1234, 1, 2 * REACH, 50), columns=1),
 }
 
 BUDGETS = {

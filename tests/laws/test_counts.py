@@ -120,7 +120,9 @@ def reached(query, candidates):
     return max(l1 for l1, _ in changes), max(l2 for _, l2 in changes)
 
 
-@pytest.mark.parametrize("name", ["totals-nearest", "totals-grid", "totals-through"])
+@pytest.mark.parametrize(
+    "name", ["totals-nearest", "totals-grid", "totals-through", "totals-first"]
+)
 def test_a_corner_reaches_the_declared_sensitivity(name):
     query = QUERIES_UNDER_LAW[name]
     declared = query.sensitivity()

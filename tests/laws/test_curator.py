@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps, Ledger, Overspent, Share
 from sfumato._core.curator import Curator
+from sfumato._core.queries.breakdown import Breakdown, Levels
 from sfumato._core.queries.choose import Swaps
 from sfumato._core.queries.counts import MAX_NUMBERS, Counts, Grid, Nearest, RowsBeyond, Totals
 from sfumato._core.sampling.source import SecureNoise
@@ -75,6 +76,7 @@ def asks(curator, account):
         lambda: curator.first_below(RowsBeyond(CELLS, (5, 6)), 3, share=pure),
         lambda: curator.counts(HALVES, share=pure),
         lambda: curator.counts_of_each([HALVES, Grid(3, 2)], share=[pure, pure]),
+        lambda: curator.breakdown(Breakdown(CELLS, (Levels(0, 2, 9),)), share=pure),
         lambda: curator.sums(SLANT, share=pure, joint=True),
         lambda: curator.choose(Swaps(CENTERS, CENTERS), share=pure, law="permute_and_flip"),
     ]

@@ -88,6 +88,9 @@ def test_groups_that_lie_in_many_pieces_give_the_same_bits(method, most, kind, t
 @example("npy", 2, 59, "center", 3)
 @example("npy", 3, 59, "drop", 1)
 @example("folder", 4, 59, "center", 2)
+@example("csv", 1, 59, "ignore", 2)
+@example("parquet", 0, 59, "ignore", 1)
+@example("npy", 2, 59, "ignore", 3)
 def test_any_cut_gives_the_same_integers(tmp_path_factory, kind, seed, n, nan, threads):
     box = type(BOX)(BOX.lower, BOX.upper, nan)
     rows = blobs(n + 50, seed)[:n]
@@ -111,6 +114,7 @@ def test_any_cut_gives_the_same_integers(tmp_path_factory, kind, seed, n, nan, t
 )
 @example(list(range(10)) * 6, 2, 1, "drop")
 @example(list(range(10)) * 6, 1, 2, "center")
+@example(list(range(10)) * 6, 2, 1, "ignore")
 def test_groups_keep_the_rows_that_they_keep_in_memory(tmp_path_factory, labels, most, seed, nan):
     box = type(BOX)(BOX.lower, BOX.upper, nan)
     # Twins: whichever of them is kept, the sums are the same.

@@ -144,15 +144,23 @@ def test_a_group_more_is_asked_the_same_and_loses_what_was_charged(check, method
 
 
 @bounds_of_both_kinds
-@pytest.mark.parametrize("most", [1, 4, 50])
+@pytest.mark.parametrize("most", [1, 4, 50, PRIVATE])
 def test_groups_of_any_size(check, most, bounds):
     for nan in ("ignore", "center", "drop"):
         settings = {"max_rows_per_group": most, "bounds": bounds, "nan": nan}
         check((ROWS, LABELS), GROUPED.values(), **settings)
 
 
+@by_method
+def test_rows_per_group_that_are_released(check, method, budget):
+    settings = {"method": method, "budget": budget, "max_rows_per_group": PRIVATE}
+    lost = check((ROWS, LABELS), GROUPED.values(), **settings)
+    assert all(each["pure"] > 0 for each in lost)
+
+
 @bounds_of_both_kinds
-def test_nothing_leaves_of_groups_beside_the_answers(check, bounds):
+@pytest.mark.parametrize("most", [4, PRIVATE])
+def test_nothing_leaves_of_groups_beside_the_answers(check, bounds, most):
     """Not how many there are, how large they are, or what they are called."""
     others = [
         (ROWS, np.zeros(len(ROWS), dtype=np.int64)),
@@ -162,7 +170,7 @@ def test_nothing_leaves_of_groups_beside_the_answers(check, bounds):
         (ROWS[:3], LABELS[:3]),
     ]
     for budget in ("pure", "approximate"):
-        settings = {"budget": budget, "bounds": bounds, "max_rows_per_group": 4}
+        settings = {"budget": budget, "bounds": bounds, "max_rows_per_group": most}
         check((ROWS, LABELS), others, neighbours=False, **settings)
 
 

@@ -15,6 +15,7 @@ NOISES = ("cube", "laplace", "gaussian")
 NEIGHBOURS = {
     "corner": (ROWS, np.vstack([ROWS, [[1.0, 3.0]]])),
     "far outside": (ROWS, np.vstack([[[1e9, -1e9]], ROWS])),
+    "half a row": (ROWS, np.vstack([ROWS, [[np.nan, 3.0]]])),
     "not a number": (ROWS, np.vstack([ROWS, [[np.nan, np.inf]]])),
     "one of many twins": (np.repeat(ROWS[:1], 50, axis=0), np.repeat(ROWS[:1], 51, axis=0)),
     "first row": (np.zeros((0, 2)), np.array([[0.0, -3.0]])),

@@ -99,8 +99,8 @@ MUTANTS = {
     ),
     "the method gets the whole budget as well": Mutant(
         "_private_bounds/estimate.py",
-        "return self.ledger.total[0] * (1 - SLICE)",
-        "return self.ledger.total[0]",
+        "taken = SLICE * (self.bounds is None) + ",
+        "taken = ",
         f"{UNIT}::test_a_fit_releases_its_bounds_first",
     ),
     "the receipt forgets the bounds": Mutant(

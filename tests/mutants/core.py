@@ -153,7 +153,7 @@ MUTANTS = {
     ),
     "missing cells take a value from other rows": Mutant(
         "_lattice/box.py",
-        "scaled[~finite] = 0",
+        "scaled[~finite] = missing",
         "scaled[~finite] = scaled[finite].sum() % 100",
         "tests/unit/lattice/test_box.py::test_a_row_becomes_the_same_whatever_stands_beside_it",
     ),
@@ -166,8 +166,8 @@ MUTANTS = {
     ),
     "groups of rows that were opened before count as rows": Mutant(
         "_core/private_data.py",
-        "self.rows_per_neighbour = (rows.max_rows_per_group or 1) * copies",
-        "self.rows_per_neighbour = copies",
+        "self.rows_per_neighbour = (rows.max_rows_per_group or 1) * self.copies",
+        "self.rows_per_neighbour = self.copies",
         f"{CURATOR}::test_rows_opened_with_groups_are_protected_as_groups",
     ),
     "costs forget the number of columns": Mutant(

@@ -77,11 +77,13 @@ _ESTIMATOR = {
     ),
     "noise for the largest group that there is": Mutant(
         "_private_kmeans.py",
-        "        limit = self.max_rows_per_group\n",
-        "        limit = self.max_rows_per_group\n"
-        "        if groups is not None and not isinstance(groups, str):\n"
-        "            largest = int(max(np.unique(groups, return_counts=True)[1], default=1))\n"
-        "            limit = min(limit, largest)\n",
+        "            max_rows_per_group=self.max_rows_per_group,\n",
+        "            max_rows_per_group=self.max_rows_per_group\n"
+        "            if groups is None or isinstance(groups, str)\n"
+        "            else min(\n"
+        "                self.max_rows_per_group,\n"
+        "                int(max(np.unique(groups, return_counts=True)[1], default=1)),\n"
+        "            ),\n",
         f"{FIT}::test_groups_of_any_size",
     ),
     "twice the ε that was asked for": Mutant(

@@ -57,14 +57,14 @@ MUTANTS = {
     ),
     "all rows of a file are in every part": Mutant(
         "engines/_partitions.py",
-        "yield block.values[inside]",
-        "yield block.values",
+        "yield values[inside]",
+        "yield values",
         f"{LAW}::test_a_row_moves_its_own_part_on_every_table",
     ),
     "labels of a file start again with every block": Mutant(
         "engines/_partitions.py",
-        "has_key(islice(labels, len(block.values)), self.part)",
-        "has_key(islice(self.labels(), len(block.values)), self.part)",
+        "has_key(islice(labels, len(values)), self.part)",
+        "has_key(islice(self.labels(), len(values)), self.part)",
         f"{PARTS}::test_blocks_of_a_file_have_their_own_labels",
     ),
     "groups are divided": Mutant(
@@ -75,8 +75,8 @@ MUTANTS = {
     ),
     "the part of a view has all columns": Mutant(
         "_core/curator.py",
-        "replace(self._opening, refusal=VIEWED, schema=None, reopen=None)",
-        "replace(self._opening, schema=None, reopen=None)",
+        "replace(self._opening, refusal=VIEWED, schema=None)",
+        "replace(self._opening, schema=None)",
         f"{PARTS}::test_parts_and_views_and_opened_rows_cannot_be_divided",
     ),
 }

@@ -117,7 +117,7 @@ MUTANTS = {
     ),
     "L1 of a radius without the columns": Mutant(
         "_core/queries/counts.py",
-        "return Sensitivity(isqrt(self.n_features * radius * radius), radius * radius)",
+        "return Sensitivity(isqrt(self.n_summed * radius * radius), radius * radius)",
         "return Sensitivity(radius, radius * radius)",
         f"{RADII}::test_each_cell_reaches_its_own_radius_and_no_row_more",
     ),

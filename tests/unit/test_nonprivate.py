@@ -1,6 +1,8 @@
 """The owner's tools against slow definitions and scikit-learn."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
@@ -67,3 +69,45 @@ def test_centroid_index():
 def test_shapes_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="same number of columns"):
         nonprivate.labels(X, CENTERS[:, :2])
+
+
+HOLES = X.copy()
+HOLES[::5, 1], HOLES[3::7, 0], HOLES[9] = np.nan, np.inf, -np.inf
+
+
+def nearest(row, scale=1.0):
+    """The nearest centre over what a row has, and its squared distance there, in plain Python."""
+    own = [i for i, x in enumerate(row) if np.isfinite(x)]
+    squares = [sum((row[i] - c[i]) ** 2 for i in own) / scale**2 for c in CENTERS]
+    return squares.index(min(squares)), min(squares)
+
+
+def test_distances_are_over_the_columns_that_a_row_has():
+    expected, squares = zip(*map(nearest, HOLES), strict=True)
+    bounds = (-15, 15)
+    for scale, given in ((1.0, {}), (15.0, {"bounds": bounds})):
+        np.testing.assert_array_equal(nonprivate.labels(HOLES, CENTERS, **given), expected)
+        total = sum(squares) / scale**2
+        assert nonprivate.inertia(HOLES, CENTERS, **given) == pytest.approx(total)
+        # Row 9 has no cell at all.
+        assert nonprivate.nicv(HOLES, CENTERS, **given) == pytest.approx(total / (len(X) - 1))
+    nothing = np.full((3, 3), np.nan)
+    assert nonprivate.clusters_with_members(np.vstack([nothing, CENTERS[2:]]), CENTERS) == 2
+
+
+def test_rows_are_whatever_fit_takes():
+    masked = np.ma.array(np.nan_to_num(HOLES, posinf=0, neginf=0), mask=~np.isfinite(HOLES))
+    frame = pd.DataFrame(np.where(np.isfinite(HOLES), HOLES, np.nan))
+    tables = [masked, frame, frame.convert_dtypes(), pl.from_pandas(frame.rename(columns=str))]
+    for table in tables:
+        np.testing.assert_array_equal(
+            nonprivate.labels(table, CENTERS), nonprivate.labels(HOLES, CENTERS)
+        )
+        assert nonprivate.inertia(table, CENTERS) == nonprivate.inertia(HOLES, CENTERS)
+    plain = np.where(np.isfinite(HOLES), HOLES, None)
+    assert nonprivate.nicv(plain, CENTERS) == nonprivate.nicv(HOLES, CENTERS)
+
+
+def test_a_centre_without_a_value_is_refused():
+    with pytest.raises(ValueError, match="centres must be finite"):
+        nonprivate.labels(X, np.where(CENTERS == CENTERS[0, 0], np.nan, CENTERS), bounds=(-15, 15))

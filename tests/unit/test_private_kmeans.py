@@ -21,7 +21,9 @@ from sfumato import Curator, Overspent, PrivateKMeans
 from sfumato._accounting.budget import Caps
 from sfumato._core.queries.counts import Grid
 from sfumato._core.testing import ReplayedNoise
+from sfumato._lattice.box import Box
 from sfumato._released_model import to_dict
+from sfumato.engines._memory import ArrayRows
 from sfumato.methods import NEEDS_DELTA, DPLloyd
 from tests.no_noise import NoNoise
 
@@ -110,6 +112,77 @@ def test_groups_by_column_name(frame):
     assert same.receipt_.guarantee == fitted.receipt_.guarantee
     with pytest.raises(ValueError, match="'nobody'"):
         model().fit(data, groups="nobody")
+
+
+FIVES = np.repeat(np.arange(4000), 5)
+PEOPLE = np.random.default_rng(0).uniform(size=(len(FIVES), 2))
+
+
+def test_rows_per_group_are_chosen_with_a_twentieth():
+    fitted = model(max_rows_per_group="private", epsilon=2.0).fit(PEOPLE, groups=FIVES)
+    first, *others = fitted.receipt_.lines
+    assert (first.query, first.cost) == ("rows per group", "1/10")
+    assert sum(Fraction(line.cost) for line in others) == Fraction(19, 10)
+    assert fitted.receipt_.epsilon == 2.0
+    assert "max_rows_per_group 5, chosen with ε 0.1" in fitted.receipt_.notes
+    assert fitted.receipt_.guarantee.neighbours == "one group of at most 5 rows"
+    assert "Rows per group" in fitted.receipt_.chapters
+    assert fitted.max_rows_per_group == "private"
+
+
+def test_rows_per_group_and_bounds_together():
+    settings = {"max_rows_per_group": "private", "bounds": "private", "epsilon": 2.0}
+    fitted = model(**settings).fit(PEOPLE, groups=FIVES)
+    first, second, *others = fitted.receipt_.lines
+    assert (first.query, first.cost) == ("rows per group", "1/10")
+    assert second.query == "histograms of columns by half octaves"
+    # The scale of the bounds is that of five rows in two columns.
+    assert Fraction(second.scale) == 5 * 2 / Fraction(second.cost)
+    bounds = [line for line in (second, *others) if line.query.startswith("histograms")]
+    assert sum(Fraction(line.cost) for line in bounds) == Fraction(1, 2)
+    assert fitted.receipt_.epsilon == 2.0
+    assert fitted.receipt_.notes[:2] == (
+        "max_rows_per_group 5, chosen with ε 0.1",
+        "bounds estimated with ε 0.5",
+    )
+
+
+@pytest.mark.parametrize("method", sfumato.METHODS)
+def test_every_method_takes_rows_per_group_that_are_chosen(method):
+    """As many as there can be: no method refuses a number once it was paid for."""
+    groups = np.repeat(np.arange(20), 1100)
+    rows = np.random.default_rng(1).uniform(size=(len(groups), 2))
+    settings = {"method": method, "epsilon": 400.0, "delta": 1e-6}
+    fitted = model(max_rows_per_group="private", **settings).fit(rows, groups=groups)
+    assert fitted.receipt_.guarantee.neighbours == "one group of at most 1024 rows"
+
+
+def test_a_curator_chooses_rows_per_group_once():
+    settings = {"bounds": (0, 1), "groups": FIVES, "max_rows_per_group": "private"}
+    curator = Curator(PEOPLE, epsilon=4.0, **settings)
+    assert curator.rows_per_neighbour == 5
+    for _ in range(2):
+        fitted = model(epsilon=1.0).fit(curator)
+        assert fitted.receipt_.epsilon == 1.0
+        assert "max_rows_per_group 5, chosen with ε 0.2" in fitted.receipt_.notes
+        assert fitted.receipt_.guarantee.neighbours == "one group of at most 5 rows"
+    assert curator.ledger.left == (Fraction(9, 5), 0)
+    with pytest.raises(ValueError, match="where the Curator is made"):
+        model(max_rows_per_group="private").fit(curator)
+
+
+@pytest.mark.parametrize("bounds", [(0, 1), "private"])
+def test_rows_per_group_cannot_be_chosen_without_groups(bounds):
+    with pytest.raises(ValueError, match="needs groups: whose rows are whose"):
+        model(max_rows_per_group="private", bounds=bounds).fit(X)
+
+
+def test_rows_that_are_open_have_groups_of_their_own():
+    rows = ArrayRows(PEOPLE, groups=FIVES, max_rows_per_group=2)
+    fitted = model(max_rows_per_group="private", epsilon=2.0).fit(rows)
+    assert fitted.receipt_.guarantee.neighbours == "one group of at most 5 rows"
+    with pytest.raises(ValueError, match="bounds are required"):
+        model(max_rows_per_group="private", bounds=None).fit(rows)
 
 
 def huge_ids():
@@ -253,6 +326,8 @@ BAD_SETTINGS = [
     ({"n_rows": 2.5}, TypeError),
     ({"nan": "zero"}, ValueError),
     ({"max_rows_per_group": 0}, ValueError),
+    ({"max_rows_per_group": "some"}, TypeError),
+    ({"max_rows_per_group": "private"}, ValueError),
 ]
 
 
@@ -312,6 +387,44 @@ def test_cells_that_are_not_numbers_are_not_an_error():
         fitted = model(nan=nan).fit(holes)
         assert np.isfinite(fitted.cluster_centers_).all()
         assert fitted.predict(holes).shape == (len(holes),)
+
+
+def test_receipts_say_what_became_of_missing_cells():
+    words = {
+        "ignore": "were ignored: a row counts with the columns it has",
+        "center": "were put at the centre of their column",
+        "drop": "were left out",
+    }
+    for nan, said in words.items():
+        assert said in model(nan=nan).fit(X).receipt_.notes[-1]
+    assert words["ignore"] in model().fit(X).receipt_.notes[-1]
+
+
+def test_predict_looks_at_the_columns_that_a_row_has():
+    fitted = model(bounds=([0, -1], [1, 1])).fit(X)
+    fitted.cluster_centers_ = np.array([[0.1, 0.9], [0.8, -0.1]])
+    rows = np.array([[np.nan, 0.95], [0.2, np.inf], [np.nan, np.nan], [0.8, 0.0]])
+    distances = [[0.05, 1.05], [0.2, 1.2], [0, 0], [np.hypot(1.4, 0.9), 0.1]]
+    assert fitted.predict(rows).tolist() == [0, 0, 0, 1]
+    np.testing.assert_allclose(fitted.transform(rows), distances, atol=1e-9)
+    masked = np.ma.array(np.where(np.isfinite(rows), rows, 0.8), mask=~np.isfinite(rows))
+    assert fitted.predict(masked).tolist() == [0, 0, 0, 1]
+    np.testing.assert_allclose(fitted.transform(masked), distances, atol=1e-9)
+    for nan in ("center", "drop"):
+        fitted.box_ = Box(fitted.box_.lower, fitted.box_.upper, nan)
+        np.testing.assert_allclose(
+            fitted.transform(rows), fitted.transform(np.where(np.isfinite(rows), rows, [0.5, 0.0]))
+        )
+
+
+@pytest.mark.parametrize("nan", ["ignore", "center", "drop"])
+def test_saved_models_keep_what_becomes_of_missing_cells(nan, tmp_path):
+    fitted = model(nan=nan).fit(X)
+    fitted.save(tmp_path / "model.json")
+    again = sfumato.load(tmp_path / "model.json")
+    assert (again.nan, again.box_.nan) == (nan, nan)
+    rows = [[np.nan, 0.1], [0.9, np.nan]]
+    np.testing.assert_array_equal(again.transform(rows), fitted.transform(rows))
 
 
 def test_predict_is_near_in_the_cube_of_the_bounds():

@@ -44,6 +44,24 @@ def check_whole(value: Any, name: str, least: int = 1) -> int:  # noqa: ANN401
     return int(value)
 
 
+PRIVATE = "private"
+"""What users write in place of a number, or of bounds, that is to be estimated."""
+
+
+def is_private(value: Any) -> bool:  # noqa: ANN401
+    """Whether something is to be estimated, for a part of the budget."""
+    return isinstance(value, str) and value == PRIVATE
+
+
+def check_max_rows(value: Any, name: str = "max_rows_per_group") -> int | None:  # noqa: ANN401
+    """Read how many rows of a group are kept; None if the number is to be chosen privately."""
+    if is_private(value):
+        return None
+    if isinstance(value, str):
+        raise TypeError(f"{name} must be a whole number or {PRIVATE!r}, got {value!r}")
+    return check_whole(value, name)
+
+
 def _number(value: Any, name: str, wanted: str) -> float:  # noqa: ANN401
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {wanted}, got {value!r}")

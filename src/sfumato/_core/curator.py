@@ -7,36 +7,50 @@ from dataclasses import replace
 from typing import Any, Self
 
 from sfumato._accounting.budget import Account, Caps, Ledger, Share, Uncopied
-from sfumato._base.validation import NoFeature, check_delta, check_epsilon, check_whole
+from sfumato._base.validation import NoFeature, check_delta, check_epsilon, check_max_rows
 from sfumato._core.answers import Answer, CellTotals, Tree
-from sfumato._core.declared import Opened, declared_bounds, declared_schema, opened_ledger
-from sfumato._core.parts import VIEWED, Opening, Undivided, divide, reopened, undivided
+from sfumato._core.declared import Opened, declared_schema, opened_ledger
+from sfumato._core.parts import (
+    VIEWED,
+    Opening,
+    Undivided,
+    divide,
+    opened,
+    reopened,
+    undivided,
+)
 from sfumato._core.private_data import PrivateData
+from sfumato._core.queries.breakdown import Breakdown
 from sfumato._core.queries.cells import Grid, Nearest
 from sfumato._core.queries.choose import Score
 from sfumato._core.queries.counts import Cells
 from sfumato._core.queries.cubes import NearestInProjection
 from sfumato._core.queries.first_below import RowsBeyond
+from sfumato._core.queries.group_sizes import GroupSizes
 from sfumato._core.queries.max_cover import Grids
 from sfumato._core.queries.moments import Moment
 from sfumato._core.queries.privtree import Domain
 from sfumato._core.queries.projection import Projection
+from sfumato._core.releases.breakdown import release_breakdown
 from sfumato._core.releases.choose import release_choice
 from sfumato._core.releases.counts import release_counts, release_sums
 from sfumato._core.releases.counts_each import release_batch
 from sfumato._core.releases.first_below import release_first_below
+from sfumato._core.releases.group_sizes import (
+    check_groups,
+    choose_max_rows,
+    release_group_sizes,
+)
 from sfumato._core.releases.max_cover import Picked, release_cover
 from sfumato._core.releases.moments import release_moments
 from sfumato._core.releases.privtree import release_tree
 from sfumato._core.releases.sample_aggregate import release_block_means
 from sfumato._core.sampling.choice import Selector
 from sfumato._core.sampling.source import Noise, SecureNoise
-from sfumato._core.weighted import weighted
-from sfumato._lattice.box import Box, NanPolicy, columns_in
+from sfumato._lattice.box import Box, NanPolicy
 from sfumato._schema.schema import Schema
 from sfumato.engines._elsewhere import names_of
-from sfumato.engines._open import elsewhere, rows_of
-from sfumato.engines._rows import Rows
+from sfumato.engines._open import elsewhere
 
 __all__ = ["Answer", "CellTotals", "Curator", "Tree"]
 
@@ -58,8 +72,9 @@ class Curator(Uncopied):
         they go to the centre of their column, or their row is left out.
     groups : array or column name, optional
         Whose rows are whose. One whole group is then protected instead of one row.
-    max_rows_per_group : int
-        Rows kept of each group.
+    max_rows_per_group : int or "private"
+        Rows kept of each group. "private" chooses the number here, with a twentieth of ε, which
+        is charged before the groups are counted; `rows_per_neighbour` is the number.
     ledger : Ledger, path or str, optional
         The budget, in place of `epsilon` and `delta`; or where it is kept: a SQLite file, or
         postgresql://user@host/database.
@@ -86,7 +101,7 @@ class Curator(Uncopied):
         delta: float = 0.0,
         nan: NanPolicy = "ignore",
         groups: Any = None,  # noqa: ANN401
-        max_rows_per_group: int = 1,
+        max_rows_per_group: int | str = 1,
         ledger: Opened | None = None,
         dataset: str | None = None,
         schema: Schema | None = None,
@@ -98,26 +113,21 @@ class Curator(Uncopied):
             ledger = Ledger(check_epsilon(epsilon), check_delta(delta))
         elif type(ledger) is not Ledger or dataset is not None:
             ledger = opened_ledger(ledger, dataset)
-        limit = check_whole(max_rows_per_group, "max_rows_per_group")
+        limit = check_max_rows(max_rows_per_group)
         noise = noise or SecureNoise()
         schema = declared_schema(schema, bounds, nan, ledger)
-        groups = groups if schema is None else schema.groups_with(groups)
-
-        def reopen(schema: Schema) -> Rows:
-            rows = rows_of(X, groups=groups, max_rows_per_group=limit, schema=schema)
-            return weighted(rows, schema)
-
-        self._opening = Opening(X, groups, bounds, nan, noise, schema=schema, reopen=reopen)
+        self._opening = Opening(X, groups, bounds, nan, noise, schema=schema, limit=limit or 1)
         try:
-            if schema is None:
-                bounds = declared_bounds(ledger, bounds, X, groups)
-                rows = rows_of(X, groups=groups, max_rows_per_group=limit, width=columns_in(bounds))
-                box = Box.of(bounds, rows.n_features, nan)
-            else:
-                rows, box = reopen(schema), schema.box
+            self._opening, rows, box = opened(self._opening, ledger)
+            if limit is None:
+                check_groups(rows, ledger)
             self._data = self._data_type(rows, box, ledger, noise)
         except NoFeature as refusal:
             self._data = undivided(refusal, self._opening, ledger)
+        if limit is None:
+            chosen = choose_max_rows(self._data)
+            self._data = self._data.keeping(chosen.number)
+            self._opening = replace(self._opening, notes=(chosen.note,), limit=chosen.number)
 
     @property
     def ledger(self) -> Ledger:
@@ -190,7 +200,7 @@ class Curator(Uncopied):
         view = object.__new__(type(self))
         vars(view).update(vars(self))
         view._data = self._data.seen_through(projection)
-        view._opening = replace(self._opening, refusal=VIEWED, schema=None, reopen=None)
+        view._opening = replace(self._opening, refusal=VIEWED, schema=None)
         return view
 
     def over(self, names: Iterable[str]) -> Self:
@@ -240,6 +250,17 @@ class Curator(Uncopied):
         """
         return release_batch(self._data, cells, share)
 
+    def breakdown(self, query: Breakdown, *, share: Share) -> list[Answer]:
+        """Release how many rows of each cell lie in each bin of each column, from one pass.
+
+        One answer for each column, of shape (cells, bins); every bin of every cell gets noise. A
+        row whose value of a column is missing is in no bin of it.
+
+        Sensitivity: see `Breakdown`: a row moves at most one count of each column by 1.
+        Guarantee: as `counts`, for one share for all columns together.
+        """
+        return release_breakdown(self._data, query, share)
+
     def sums(
         self,
         cells: Nearest | Grid | NearestInProjection,
@@ -247,6 +268,7 @@ class Curator(Uncopied):
         share: Share,
         counts: Share | None = None,
         radius: int | Sequence[int] | None = None,
+        columns: int | None = None,
         joint: bool = False,
     ) -> CellTotals:
         """Release the coordinate sums of each cell, in lattice steps, and its count if asked.
@@ -254,16 +276,16 @@ class Curator(Uncopied):
         `counts` is a share for the counts of the same cells, from the same pass over the rows. With
         `radius`, one for all cells or one for each, rows enter relative to their centre, clipped to
         that many steps. The deviation stated is that of the cell with the largest radius, the
-        others' is in proportion. `joint=True` releases sums and counts together for one pure share,
-        with cylinder noise on (count, sums) or, without a radius, cube noise on (REACH·count,
-        sums).
+        others' is in proportion. With `columns` only so many columns, the first, are summed and
+        clipped. `joint=True` releases sums and counts together for one pure share, with cylinder
+        noise on (count, sums) or, without a radius, cube noise on (REACH·count, sums).
 
         Sensitivity: see `Totals`; (REACH·count, sums) moves by REACH in the largest entry, and with
         a radius (count, sums) of cell j by 1 and, in L2, by R_j.
         Guarantee: as `counts`, each part for its own share, with the scale of cell j calibrated to
         R_j; cube noise and cylinder noise are ε-DP for their one share.
         """
-        return release_sums(self._data, cells, share, counts, radius, joint=joint)
+        return release_sums(self._data, cells, share, counts, radius, columns, joint=joint)
 
     def choose(
         self, score: Score, *, share: Share, picks: int = 1, law: Selector = "exponential"
@@ -327,6 +349,15 @@ class Curator(Uncopied):
         for a gdp share rounded Gaussian noise on either.
         """
         return release_moments(self._data, moment, share)
+
+    def group_sizes(self, sizes: GroupSizes, *, share: Share) -> Answer:
+        """Release how many groups have how many rows, with noise on every size, empty ones too.
+
+        Sensitivity: see `GroupSizes`: a whole group, whatever its rows, moves one count by 1.
+        Guarantee: discrete Laplace noise for a pure share, rounded Gaussian noise for a gdp share,
+        in both cases for one group, not for each of its rows.
+        """
+        return release_group_sizes(self._data, sizes, share)
 
     def cover(self, grids: Grids, *, share: Share, picks: int) -> list[Picked]:
         """Pick points, `picks` at each radius from small to large, that cover many rows.

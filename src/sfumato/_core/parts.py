@@ -8,10 +8,9 @@ part, and all parts together reserve the largest of what each of them reserves, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from typing import Any, NoReturn, cast
 
 from sfumato._accounting.budget import Ledger
@@ -24,6 +23,7 @@ from sfumato._core.sampling.source import Noise
 from sfumato._core.weighted import weighted
 from sfumato._lattice.box import Box, NanPolicy, columns_in
 from sfumato._schema.schema import Schema
+from sfumato.engines._open import elsewhere, rows_of
 from sfumato.engines._parts import divided, has_columns, place_of, without
 from sfumato.engines._rows import Rows
 
@@ -40,8 +40,8 @@ class Opening:
     """What a curator was opened with: enough to open its table once more, divided.
 
     `labels` are those of groups or of parts, or the name of their column. `refusal` says why the
-    table cannot be divided, if it cannot. `notes` are for receipts. With a `schema`, `reopen` opens
-    the same rows with other columns of it.
+    table cannot be divided, if it cannot. `notes` are for receipts. `limit` is the number of rows
+    that count of each group, and `key` the label of the part.
     """
 
     X: Any
@@ -52,7 +52,31 @@ class Opening:
     refusal: str = ""
     notes: tuple[str, ...] = ()
     schema: Schema | None = None
-    reopen: Callable[[Schema], Rows] | None = None
+    limit: int = 1
+    key: str | None = None
+
+    def rows(self, schema: Schema) -> Rows:
+        """The rows of the table, or of the part, with the columns of a schema."""
+        if self.key is not None:
+            return weighted(divided(self.X, self.labels, [self.key], None, schema)[0], schema)
+        groups, limit = self.labels, self.limit
+        return weighted(
+            rows_of(self.X, groups=groups, max_rows_per_group=limit, schema=schema), schema
+        )
+
+
+def opened(opening: Opening, ledger: Ledger) -> tuple[Opening, Rows, Box]:
+    """Open a table; also what it was opened with, if its schema says whose rows are whose."""
+    X, schema = opening.X, opening.schema
+    if schema is not None:
+        if elsewhere(X) != "rows":
+            opening = replace(opening, labels=schema.groups_with(opening.labels))
+        return opening, opening.rows(schema), schema.box
+    groups = opening.labels
+    bounds = declared_bounds(ledger, opening.bounds, X, groups)
+    width = columns_in(bounds)
+    rows = rows_of(X, groups=groups, max_rows_per_group=opening.limit, width=width)
+    return opening, rows, Box.of(bounds, rows.n_features, opening.nan)
 
 
 class Undivided:
@@ -110,25 +134,20 @@ def divide(
     found = {}
     for key, name, own, ledger in zip(keys, names, rows, beside(data.ledger, names), strict=True):
         note = f"only the rows with {name} were read; parts are charged side by side"
-        reopen = partial(_one_part, source, column, key) if schema else None
         part = replace(opening, X=source, labels=column, refusal=AGAIN, notes=(note,))
-        part = replace(part, schema=schema, reopen=reopen)
+        part = replace(part, schema=schema, key=key)
         found[keys[key]] = data_type(own, box, ledger, opening.noise), part
     return found
-
-
-def _one_part(source: Any, column: Any, key: str, schema: Schema) -> Rows:  # noqa: ANN401
-    return weighted(divided(source, column, [key], None, schema)[0], schema)
 
 
 def reopened(
     data: PrivateData, opening: Opening, data_type: type[PrivateData], names: Iterable[str]
 ) -> tuple[PrivateData, Opening]:
     """Open the same rows with other columns of their schema; see `Curator.over`."""
-    if opening.schema is None or opening.reopen is None:
+    if opening.schema is None:
         raise ValueError("columns are chosen by a schema: this curator was opened without one")
     schema = opening.schema.over(names)
-    rows = opening.reopen(schema)
+    rows = opening.rows(schema)
     return data_type(rows, schema.box, data.ledger, opening.noise), replace(opening, schema=schema)
 
 

@@ -37,9 +37,9 @@ class Chooser(Protocol[_Given, _Released]):
 class PrivateData(Uncopied):
     """The rows of one dataset with their bounds, their budget and their noise; see `Curator`.
 
-    `rows_per_neighbour` is the number of rows, copies of weighted ones included, by which
-    neighbouring datasets differ at most,
-    `in_ball` says whether every row is known to lie in a ball of radius REACH, and `source` is the
+    `rows_per_neighbour` is the number of rows by which neighbouring datasets differ at most, the
+    `copies` of weighted ones included; `grouped` says whether these are the rows of one group,
+    `in_ball` whether every row is known to lie in a ball of radius REACH, and `source` is the
     chapter of docs/trusted.md about where the rows come from.
 
     Guarantee: rows are reached through `release` alone, which charges first. Noise is drawn through
@@ -59,8 +59,9 @@ class PrivateData(Uncopied):
         self.__noise = noise
         self.ledger = ledger
         self.box = box
-        copies = rows.most if isinstance(rows, WeightedRows) else 1
-        self.rows_per_neighbour = (rows.max_rows_per_group or 1) * copies
+        self.copies = rows.most if isinstance(rows, WeightedRows) else 1
+        self.rows_per_neighbour = (rows.max_rows_per_group or 1) * self.copies
+        self.grouped = rows.max_rows_per_group is not None
         self.in_ball = False
         self.source = MEMORY if getattr(rows, "in_memory", False) else FILES
 
@@ -111,6 +112,15 @@ class PrivateData(Uncopied):
         """Draw a choice by exact numbers."""
         return mechanism.draw(self.__noise, exact)
 
+    def keeping(self, max_rows: int) -> Self:
+        """Return the same data, not a copy, with so many rows of each group."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        other.__rows = self.__rows.keeping(max_rows)
+        other.rows_per_neighbour = max_rows * self.copies
+        other.neighbours = neighbours_of(max_rows)
+        return other
+
     def seen_through(self, projection: Projection) -> Self:
         """Return the same data, not a copy, with each row mapped by a public projection."""
         view = object.__new__(type(self))
@@ -124,8 +134,9 @@ class PrivateData(Uncopied):
 def admit(query: Any, kinds: Sequence[type], n_features: int) -> None:  # noqa: ANN401
     """Refuse anything but a query of these types, of this width, with an answer that fits.
 
-    A query has `n_features` columns. One that is made of others lists them in `parts`, each with
-    the types that are allowed there. One whose answer can be large says by `n_numbers` how many
+    A query has `n_features` columns; what looks at some columns of a row says by `end` how many it
+    needs. A query that is made of others lists them in `parts`, each with the types that are
+    allowed there. One whose answer can be large says by `n_numbers` how many
     integers it has.
     """
     # Exact types: a subclass, or somebody else's class, could keep the rows that it is shown.
@@ -136,7 +147,10 @@ def admit(query: Any, kinds: Sequence[type], n_features: int) -> None:  # noqa: 
         )
     for part, own in getattr(query, "parts", ()):
         admit(part, own, n_features)
-    if query.n_features != n_features:
+    if hasattr(query, "end"):
+        if query.end > n_features:
+            raise ValueError(f"{query} end at column {query.end}, but the data has {n_features}")
+    elif query.n_features != n_features:
         raise ValueError(f"{query}: {query.n_features} columns, but the data has {n_features}")
     numbers = getattr(query, "n_numbers", 0)
     if numbers > MAX_NUMBERS:

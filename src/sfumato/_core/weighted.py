@@ -79,6 +79,14 @@ class WeightedRows:
         """Yield `parts` disjoint blocks; the copies of a row are in one of them."""
         return (repeated(block, self.most) for block in self.rows.split(self.box, parts, key))
 
+    def group_sizes(self, most: int) -> Ints:
+        """As `Rows.group_sizes`: rows of the table, not copies."""
+        return self.rows.group_sizes(most)
+
+    def keeping(self, max_rows: int) -> WeightedRows:
+        """The same rows, of which so many count of each group."""
+        return WeightedRows(self.rows.keeping(max_rows), self.box, self.most)
+
 
 def weighted(rows: Rows, schema: Schema) -> Rows:
     """Rows with as many copies as the weights of a schema say, or as they are without any."""

@@ -12,14 +12,17 @@ import numpy as np
 from sfumato._accounting.budget import Account, Caps, Ledger, Share
 from sfumato._accounting.receipt import Receipt
 from sfumato._base.types import Floats
-from sfumato._base.validation import check_epsilon, check_whole
+from sfumato._base.validation import check_epsilon, check_max_rows, is_private
 from sfumato._core.curator import Curator
-from sfumato._core.declared import Opened, opened_ledger
+from sfumato._core.declared import Opened, declared_schema, opened_ledger
 from sfumato._core.queries.histograms import Binning, EqualBins, LogBins
+from sfumato._core.releases.group_sizes import SLICE as SLICE_OF_GROUPS
+from sfumato._core.releases.group_sizes import check_groups
 from sfumato._core.releases.histograms import HistogramCurator
-from sfumato._lattice.box import Box, NanPolicy
+from sfumato._lattice.box import Box, NanPolicy, columns_in
 from sfumato._ledger.durable import DurableLedger
 from sfumato._private_bounds.ranges import ColumnSupport, Span, find_support, locate, trim
+from sfumato._schema.schema import Schema
 from sfumato.engines._open import rows_of
 
 SLICE = Fraction(1, 4)
@@ -120,49 +123,82 @@ def release_bounds(curator: HistogramCurator, epsilon: Fraction) -> ReleasedBoun
         curator.ledger.cancel(account)
 
 
-class UnboundedRows:
-    """Rows without bounds, (n, d) in the user's units, and the ledger for bounds and method.
+class UnpreparedRows:
+    """Rows, (n, d) in the user's units, before a fit estimates their bounds or rows per group.
 
-    `bounds` is the word that stands for them.
+    Has the ledger of all that is estimated and of the method. Either word is "private", or both.
     """
 
     def __init__(
         self,
         X: Any,  # noqa: ANN401
         *,
-        bounds: str,
+        bounds: Any,  # noqa: ANN401
         nan: NanPolicy,
         groups: Any,  # noqa: ANN401
-        max_rows_per_group: int,
+        max_rows_per_group: int | str,
         ledger: Ledger,
+        schema: Schema | None = None,
     ) -> None:
-        limit = check_whole(max_rows_per_group, "max_rows_per_group")
-        self.rows = rows_of(X, groups=groups, max_rows_per_group=limit)
-        Box.of(DEFAULT, self.rows.n_features, nan)
-        self.nan, self.ledger, self.bounds = nan, ledger, bounds
+        limit = check_max_rows(max_rows_per_group)
+        self.bounds = None if is_private(bounds) else bounds
+        self.schema = declared_schema(schema, bounds, nan, ledger)
+        if self.schema is not None:
+            groups = self.schema.groups_with(groups)
+            self.rows = rows_of(X, groups=groups, max_rows_per_group=limit or 1, schema=self.schema)
+        else:
+            self.rows = rows_of(
+                X, groups=groups, max_rows_per_group=limit or 1, width=columns_in(self.bounds)
+            )
+            Box.of(DEFAULT if is_private(bounds) else bounds, self.rows.n_features, nan)
+        self._chooses = limit is None
+        if self._chooses:
+            check_groups(self.rows, ledger)
+        self.nan, self.ledger = nan, ledger
+
+    @property
+    def _estimates(self) -> bool:
+        return self.bounds is None and self.schema is None
 
     @property
     def n_features(self) -> int:
         """Number of columns."""
-        return self.rows.n_features
+        return self.rows.n_features if self.schema is None else self.schema.dimensions
 
     @property
     def rows_per_neighbour(self) -> int:
         """How many rows one neighbour may take away: 1, or the most that a group may have."""
-        return self.rows.max_rows_per_group or 1
+        weights = self.schema.weights if self.schema else None
+        return (self.rows.max_rows_per_group or 1) * (weights.most if weights else 1)
 
     @property
     def for_method(self) -> Fraction:
-        """The ε that the bounds leave to the method."""
-        return self.ledger.total[0] * (1 - SLICE)
+        """The ε that is left to the method."""
+        taken = SLICE * self._estimates + SLICE_OF_GROUPS * self._chooses
+        return self.ledger.total[0] * (1 - taken)
 
-    def bounded(self) -> tuple[Curator, tuple[Account, ...], tuple[str, ...]]:
-        """Release bounds; returns a curator with them, their account, and notes on them."""
-        histograms = HistogramCurator(self.rows, ledger=self.ledger)
-        released = release_bounds(histograms, self.ledger.total[0] * SLICE)
-        bounds = (released.lower, released.upper)
-        curator = Curator(self.rows, bounds=bounds, nan=self.nan, ledger=self.ledger)
-        return curator, (released.account,), released.notes
+    def prepared(self) -> tuple[Curator, tuple[Account, ...], tuple[str, ...]]:
+        """Release what is missing, rows per group first: noise of the bounds depends on them.
+
+        Returns a curator, the accounts of what was released, and notes on it.
+        """
+        accounts, notes, bounds = list[Account](), list[str](), self.bounds
+        if self._chooses:
+            chosen = HistogramCurator(self.rows, ledger=self.ledger).choose_max_rows()
+            self.rows = self.rows.keeping(chosen.number)
+            accounts.append(chosen.account)
+            notes.append(chosen.note)
+        if self._estimates:
+            histograms = HistogramCurator(self.rows, ledger=self.ledger)
+            released = release_bounds(histograms, self.ledger.total[0] * SLICE)
+            bounds = (released.lower, released.upper)
+            accounts.append(released.account)
+            notes.extend(released.notes)
+        facts = (
+            {"bounds": bounds, "nan": self.nan} if self.schema is None else {"schema": self.schema}
+        )
+        curator = Curator(self.rows, ledger=self.ledger, **facts)
+        return curator, tuple(accounts), tuple(notes)
 
 
 def _release(curator: HistogramCurator, account: Account) -> ReleasedBounds:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any
@@ -38,12 +39,10 @@ def numbers(cells: Any) -> Floats:  # noqa: ANN401
 
 def parsed(cells: Sequence[Any]) -> Floats:
     """Numbers, infinite ones too; NaN where a cell is none. The same by every path."""
-    try:
-        joined = "".join(cells)
-        if joined.isascii() and "_" not in joined:
+    joined = _joined(cells)
+    if joined is not None and joined.isascii() and "_" not in joined:
+        with suppress(ValueError):
             return _each(float, [cell or "nan" for cell in cells])
-    except (TypeError, ValueError):
-        pass
     return _each(number, cells)
 
 
@@ -139,6 +138,13 @@ def _kind(cells: Any) -> str:  # noqa: ANN401
     return cells.dtype.kind if type(cells) is np.ndarray else ""
 
 
+def _joined(cells: Any) -> str | None:  # noqa: ANN401
+    """All cells as one text; None if one of them is none."""
+    with suppress(TypeError):
+        return "".join(cells)
+    return None
+
+
 def _each(read: Callable[[Any], float], cells: Any) -> Floats:  # noqa: ANN401
     return np.fromiter(map(read, cells), np.float64, len(cells))
 
@@ -159,15 +165,8 @@ def _by_key(cells: Any, of_key: Callable[[str], float]) -> Floats:  # noqa: ANN4
     kind = _kind(cells)
     if kind and kind in "biuf":
         return _each_distinct(read, cells)
-    # Of text only: 2.0**60 equals 2**60, and has another key.
-    known: dict[str, float] = {}
-
-    def once(cell: Any) -> float:  # noqa: ANN401
-        if type(cell) is not str:
-            return read(cell)
-        found = known.get(cell)
-        if found is None:
-            found = known[cell] = read(cell)
-        return found
-
-    return _each(once, cells)
+    if _joined(cells) is None:
+        # Each by itself: 2.0**60 equals 2**60, and has another key.
+        return _each(read, cells)
+    known = {cell: read(cell) for cell in set(cells)}
+    return _each(known.__getitem__, cells)

@@ -53,7 +53,7 @@ def family_of(kind: str) -> Family:
 
 def check_types(schema: Schema, declared: Sequence[Declared]) -> None:
     """Refuse types that no cell of a column can have, in the order of `schema.features`."""
-    for name, own in zip(schema.features, declared, strict=True):
+    for name, own in zip(schema.inputs, declared, strict=True):
         column = schema.columns[name]
         remedy = _remedy(column, own.family)
         if remedy:

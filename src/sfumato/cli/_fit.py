@@ -11,17 +11,16 @@ import typer
 
 from sfumato._base.files import atomic_path, atomic_text
 from sfumato._base.types import Floats
-from sfumato._base.validation import check_delta, check_epsilon, check_whole
+from sfumato._base.validation import PRIVATE, check_delta, check_epsilon, check_whole
 from sfumato._lattice.box import NanPolicy
 from sfumato._ledger.store import LedgerError
-from sfumato._private_kmeans import PRIVATE, PrivateKMeans
+from sfumato._private_kmeans import PrivateKMeans
 from sfumato._released_model import squared_distances, text_of
 from sfumato._schema.schema import Schema
 from sfumato.cli import _options as o
 from sfumato.cli._app import passes, print_json, progress
 from sfumato.cli._inputs import (
     check_engine,
-    check_groups,
     check_large,
     check_output,
     declared_in,
@@ -30,6 +29,7 @@ from sfumato.cli._inputs import (
     left_alone,
     listed,
     load_model,
+    max_rows_of,
     needed_box,
     with_declared_bounds,
 )
@@ -132,7 +132,7 @@ def _model(request: o.Fit, schema: Schema | None) -> PrivateKMeans:
     check_epsilon(request.epsilon)
     check_large(request, request.epsilon)
     check_delta(request.delta)
-    check_groups(request, _groups(request, schema))
+    max_rows_per_group = max_rows_of(request, _groups(request, schema))
     if schema is not None and request.nan is not o.Nan.IGNORE:
         raise ValueError(
             f"--nan {request.nan.value} is for columns without a schema: a schema says for each "
@@ -154,7 +154,7 @@ def _model(request: o.Fit, schema: Schema | None) -> PrivateKMeans:
         method=method,
         n_rows=request.n_rows,
         nan=_POLICIES[request.nan],
-        max_rows_per_group=request.max_rows_per_group,
+        max_rows_per_group=max_rows_per_group,
         random_state=request.random_state,
         schema=schema,
     )

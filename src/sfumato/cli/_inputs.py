@@ -16,7 +16,7 @@ from typing import Any
 
 import typer
 
-from sfumato._base.validation import check_whole
+from sfumato._base.validation import PRIVATE, check_max_rows, check_whole
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import Box
 from sfumato._ledger.ledger import Ledger
@@ -137,14 +137,18 @@ def left_alone(layout: Layout) -> list[str]:
     return [table.names[i] for i in table.usual if i not in used] if table.named else []
 
 
-def check_groups(request: o.Grouped, groups: str | None) -> None:
-    """Refuse a number of rows per group where there are no groups."""
-    if check_whole(request.max_rows_per_group, "--max-rows-per-group") != 1:
-        if groups is None:
-            raise ValueError(
-                "--max-rows-per-group needs --groups COLUMN, which has the person of each row, or "
-                "a schema that names it"
-            )
+def max_rows_of(request: o.Grouped, groups: str | None) -> int | str:
+    """How many rows of a group are used, or "private"; refused where there are no groups."""
+    text = request.max_rows_per_group
+    if text != PRIVATE and not text.lstrip("+-").isdecimal():
+        raise ValueError(f"--max-rows-per-group must be a whole number or private, got {text!r}")
+    most = text if text == PRIVATE else check_whole(int(text), "--max-rows-per-group")
+    if most != 1 and groups is None:
+        raise ValueError(
+            "--max-rows-per-group needs --groups COLUMN, which has the person of each row, or a "
+            "schema that names it"
+        )
+    return most
 
 
 Pair = tuple[float, float]
@@ -291,7 +295,7 @@ def fit_on(request: o.Fit, model: PrivateKMeans, file: TableFile) -> None:
     with open_files(
         file,
         groups=groups,
-        max_rows_per_group=request.max_rows_per_group,
+        max_rows_per_group=check_max_rows(model.max_rows_per_group) or 1,
         workers=request.workers,
         scheduler=request.scheduler,
         schema=schema,
@@ -337,7 +341,7 @@ def with_declared_bounds(request: o.Fit) -> o.Fit:
     ledger = ledger_of(request)
     if ledger is None or request.schema is not None:
         return request
-    if "private" in (request.bounds or []):
+    if PRIVATE in (request.bounds or []):
         raise ValueError(
             "--bounds private has no place in a ledger: run `sfumato bounds … --ledger …` first, "
             "then fit with --bounds-file"

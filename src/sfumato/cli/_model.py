@@ -21,13 +21,13 @@ from sfumato._schema.schema import Schema
 from sfumato.cli import _options as o
 from sfumato.cli._app import passes, print_json
 from sfumato.cli._inputs import (
-    check_groups,
     check_large,
     check_output,
     columns_asked,
     file_of,
     ledger_of,
     load_model,
+    max_rows_of,
 )
 from sfumato.cli._inspect import check_rows
 from sfumato.cli._rewrite import FORMATS, TextOut
@@ -165,10 +165,11 @@ def _curator(
 ) -> Curator:
     """The rows, with what is declared about them, before anything is read."""
     groups = request.groups if schema is None else schema.groups_with(request.groups)
-    check_groups(request, groups)
+    most = max_rows_of(request, groups)
+    if isinstance(most, str):
+        raise ValueError("--max-rows-per-group private is for `sfumato fit`: give a number here")
     # --columns are those to explain by: all that are declared can be read.
     reading = replace(request, columns=None)
-    most = request.max_rows_per_group
     if schema is None:
         names = tuple(getattr(model, "feature_names_in_", ()))
         file = replace(file_of(reading, request.data, names=names), columns=names or None)

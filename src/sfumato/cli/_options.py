@@ -125,8 +125,13 @@ class Grouped(Refusing):
         ),
     ] = None
     max_rows_per_group: Annotated[
-        int, option("M", "With --groups: how many rows of a group are used.")
-    ] = 1
+        str,
+        option(
+            "M",
+            "With --groups: how many rows of a group are used. In a fit, `private` chooses the "
+            "number with a twentieth of ε.",
+        ),
+    ] = "1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,11 +210,7 @@ class Fit(Grouped, Described, Charged):
         ),
     ] = None
     nan: Annotated[
-        Nan,
-        Option(
-            help="Missing cells: their row counts with the columns it has, they go to the centre "
-            "of their column, or their row is dropped."
-        ),
+        Nan, Option(help="Missing cells: count the rest of the row, centre them, or drop the row.")
     ] = Nan.IGNORE
     n_rows: Annotated[
         int | None,

@@ -19,11 +19,11 @@ from sfumato.cli import _options as o
 from sfumato.cli._app import passes, print_json
 from sfumato.cli._inputs import (
     Pair,
-    check_groups,
     check_large,
     check_output,
     file_of,
     ledger_of,
+    max_rows_of,
     pair_of,
 )
 from sfumato.cli._inspect import check_rows
@@ -83,7 +83,7 @@ def _bounds(texts: list[str] | None, d: int) -> tuple[list[float], list[float]] 
 
 def run_bounds(request: o.Bounds) -> None:
     """Estimate bounds and print them. All that can be refused is refused before the charge."""
-    epsilon = _checked(request)
+    epsilon, most = _checked(request)
     file = file_of(request, request.data)
     layout = layout_of(file, groups=request.groups)
     check_rows(request, layout)
@@ -91,7 +91,7 @@ def run_bounds(request: o.Bounds) -> None:
         file,
         ledger=ledger_of(request) or Ledger(epsilon),
         groups=request.groups,
-        max_rows_per_group=request.max_rows_per_group,
+        max_rows_per_group=most,
     )
     with passes(f"reading {request.data.name}"):
         released = release_bounds(curator, epsilon)
@@ -115,14 +115,19 @@ def run_bounds(request: o.Bounds) -> None:
         out.print(f"Written to {request.output}, for --bounds-file", soft_wrap=True)
 
 
-def _checked(request: o.Bounds) -> Fraction:
-    """ε, if nothing is wrong with the request whatever the file holds."""
+def _checked(request: o.Bounds) -> tuple[Fraction, int]:
+    """ε and rows per group, if nothing is wrong with the request whatever the file holds."""
     epsilon = check_epsilon(request.epsilon)
     check_large(request, request.epsilon)
-    check_groups(request, request.groups)
+    most = max_rows_of(request, request.groups)
+    if isinstance(most, str):
+        raise ValueError(
+            "--max-rows-per-group private is for `sfumato fit`; bounds need a number: for the "
+            "bounds and rows per group of one fit, use `sfumato fit --bounds private`"
+        )
     if request.output is not None:
         check_output(request.output, request.data, force=request.force)
-    return epsilon
+    return epsilon, most
 
 
 def _table(titles: Sequence[str], pairs: list[Pair]) -> Table:

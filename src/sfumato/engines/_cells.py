@@ -54,10 +54,10 @@ def points_in(schema: Schema, block: Any) -> Floats:  # noqa: ANN401
 
 def places_of(names: Sequence[Any], schema: Schema) -> list[int]:
     """Where the features of a schema are among the names of columns."""
-    for name in schema.features:
+    for name in schema.inputs:
         if names.count(name) != 1:
             raise ValueError(no_column(name, names))
-    return [names.index(name) for name in schema.features]
+    return [names.index(name) for name in schema.inputs]
 
 
 def _pandas(data: Any, schema: Schema) -> tuple[int, Cells]:  # noqa: ANN401
@@ -89,7 +89,7 @@ def _polars(data: Any, schema: Schema) -> tuple[int, Cells]:  # noqa: ANN401
     names = names_in(data, "polars")
     places = places_of(names, schema)
     check_types(schema, [of_polars(names[i], data.dtypes[i])[1] for i in places])
-    chosen, numbers = data.select(list(schema.features)), wanted_as_numbers(schema)
+    chosen, numbers = data.select(list(schema.inputs)), wanted_as_numbers(schema)
 
     def cells(start: int, stop: int) -> list[Any]:
         columns = chosen.slice(start, stop - start).get_columns()
@@ -140,7 +140,7 @@ def _array(data: Any, schema: Schema) -> tuple[int, Cells]:  # noqa: ANN401
 
 def check_array(width: int, dtype: np.dtype[Any], schema: Schema) -> None:
     """Refuse an array, of two dimensions, by its number of columns or its type."""
-    features = schema.features
+    features = schema.inputs
     if width != len(features):
         raise ValueError(
             f"the schema has {len(features)} columns that take part, the data has {width}: the "

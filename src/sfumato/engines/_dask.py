@@ -143,6 +143,22 @@ class DaskEngine:
         if left:
             yield from self._results(self._on(task, left))
 
+    def sizes(self, most: int) -> Iterator[Partial]:
+        """Count the groups of each size in every partition, which holds whole groups."""
+        count = delayed(worker.sizes_in, pure=False)
+        futures = self._client.compute(
+            [count(part, source, self._owner, most) for part, source in enumerate(self._sources)],
+            retries=_RETRIES,
+        )
+        for partial in self._results(futures):
+            if isinstance(partial, Partial):
+                yield partial
+
+    def keeping(self, max_rows: int) -> DaskEngine:
+        """The same partitions, with so many rows of each group."""
+        sources, width, owner = self._sources, self.n_features, self._owner
+        return DaskEngine(self._client, sources, width, owner=owner, max_rows_per_group=max_rows)
+
     def _encode(self, encoder: RowEncoder) -> None:
         """Let the workers encode the rows, and keep the result in place of an earlier one."""
         self._encoder = None

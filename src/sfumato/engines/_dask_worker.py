@@ -18,7 +18,7 @@ from sfumato._base.labels import keys_of
 from sfumato._base.types import Floats, Lattice
 from sfumato._schema.schema import Schema
 from sfumato.engines._cells import frame_by, places_of, points_in
-from sfumato.engines._groups import has_key
+from sfumato.engines._groups import codes_of, has_key, sizes_of
 from sfumato.engines._memory import frame_of
 from sfumato.engines._partitions import Piece
 from sfumato.engines._rows import Fold, Partial, Picked, RowEncoder, Task, counted
@@ -52,6 +52,11 @@ def encoded_partition(
     lattices = counted(encoder, most, blocks, labels, None)
     nothing = np.empty((0, width), dtype=np.int16)
     return np.concatenate([nothing, *(rows.copy() for rows in lattices)])
+
+
+def sizes_in(part: int, source: Any, owner: str, most: int) -> Results:  # noqa: ANN401
+    """Count the groups of each size, up to `most`, in a partition that holds whole groups."""
+    return [Partial((part,), sizes_of([codes_of(source[owner])], most))]
 
 
 def run_on(task: Task, parts: Sequence[int], lattices: Sequence[Lattice]) -> Results:
@@ -189,7 +194,7 @@ def _encoded(data: Any, owner: Any, schema: Schema) -> DaskTable:  # noqa: ANN40
     places_of(list(data.columns), schema)
     kinds = dict(zip(data.columns, data.dtypes, strict=True))
     frame_by(schema, pandas.DataFrame({name: _empty(kind) for name, kind in kinds.items()}))
-    chosen = data[[*schema.features, *([] if owner is None else [owner])]]
+    chosen = data[[*schema.inputs, *([] if owner is None else [owner])]]
     meta = _points(np.empty((0, schema.width)))
     if owner is not None:
         meta[OWNER] = _empty(kinds[owner])
@@ -212,7 +217,7 @@ def _points(values: Floats, index: Any = None) -> Any:  # noqa: ANN401
 
 def encoded_frame(frame: Any, schema: Schema, owner: Any) -> Any:  # noqa: ANN401
     """Encode a partition, a frame of pandas: the features, and the labels in the last column."""
-    points = _points(points_in(schema, frame.loc[:, list(schema.features)]), frame.index)
+    points = _points(points_in(schema, frame.loc[:, list(schema.inputs)]), frame.index)
     if owner is not None:
         points[OWNER] = frame[owner].array
     return points

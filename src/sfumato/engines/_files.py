@@ -9,9 +9,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from sfumato._base.types import Ints, Mask
 from sfumato._base.validation import check_whole
 from sfumato._lattice.box import Box
 from sfumato._schema.schema import Schema
-from sfumato.engines._groups import KEY, Hashes, hash_rows, numbered
+from sfumato.engines._groups import KEY, Hashes, hash_rows, numbered, sizes_of
 from sfumato.engines._memory import ArrayRows, check_width
 from sfumato.engines._partitions import PartedRows, Piece, pieces_of
 from sfumato.engines._progress import Pass
@@ -151,12 +152,12 @@ def layout_of(
         )
     others = [*([] if groups is None else [groups]), *(keep := tuple(keep))]
     if schema is not None:
-        width = len(schema.features)
-        if columns is None and all(map(str.isdecimal, schema.features)):
-            columns = list(schema.features)
+        width = len(schema.inputs)
+        if columns is None and all(map(str.isdecimal, schema.inputs)):
+            columns = list(schema.inputs)
     listed: Sequence[Column] = columns if isinstance(columns, list) else []
     if schema is not None:
-        listed = listed or schema.features
+        listed = listed or schema.inputs
     text = Declared(
         header=header,
         separator=sep,
@@ -337,6 +338,16 @@ class FileEngine:
         size = task.kernel.empty().nbytes if isinstance(task, Fold) else 0
         threads = min(self._threads, max(1, _STATE_BYTES // max(1, size)))
         return as_done(work, range(self.n_parts), threads)
+
+    def sizes(self, most: int) -> Iterator[Partial]:
+        """Count the groups of each size over all pieces: the rows of one may lie in several."""
+        yield Partial(tuple(range(self.n_parts)), sizes_of(self._groups, most))
+
+    def keeping(self, max_rows: int) -> Self:
+        """The same pieces, with so many rows of each group."""
+        other = copy(self)
+        vars(other).update(max_rows_per_group=max_rows, _chosen={})
+        return other
 
     def _masks(self, encoder: RowEncoder) -> Sequence[Mask | None]:
         """For each piece, which of its rows count; None where all do."""

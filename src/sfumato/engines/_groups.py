@@ -127,3 +127,18 @@ def few_of_each(lattice: Lattice, rows: Ints, codes: Ints, most: int) -> Ints:
     sizes = np.diff(first, append=len(order))
     rank = np.arange(len(order)) - np.repeat(first, sizes)
     return np.sort(rows[order[rank < most]])
+
+
+def sizes_of(parts: Iterable[NDArray[Any]], most: int) -> Ints:
+    """How many groups have 1, 2, …, `most` rows or more, of shape (most,).
+
+    parts: the numbers of the groups of all rows, partition by partition. The rows of a group are
+    added up over all of them before it is counted, once.
+    """
+    rows = np.zeros(0, dtype=np.int64)
+    for codes in parts:
+        own = np.bincount(codes, minlength=len(rows))
+        own[: len(rows)] += rows
+        rows = own
+    capped = np.minimum(rows[rows > 0], most)
+    return np.bincount(capped, minlength=most + 1)[1:].astype(np.int64)

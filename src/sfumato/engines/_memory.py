@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from copy import copy
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from sfumato._schema.schema import Schema
 from sfumato._schema.types import Declared, family_of, no_feature
 from sfumato.engines._cells import frame_by
 from sfumato.engines._frames import ADVICE, OpenedFrame, library_of, opened
-from sfumato.engines._groups import Part, codes_of, few_of_each, labels_of
+from sfumato.engines._groups import Part, codes_of, few_of_each, labels_of, sizes_of
 from sfumato.engines._progress import Pass, watched
 from sfumato.engines._rows import Blocks, Frame, Kernel, RowEncoder, split_rows
 from sfumato.engines._threads import allowed_threads, share
@@ -95,6 +96,16 @@ class ArrayRows:
     def split(self, box: Box, parts: int, key: int) -> Iterator[Lattice]:
         """Yield `parts` disjoint blocks; a keyed hash of a row's own values picks its block."""
         return split_rows(self._lattice(box), parts, key)
+
+    def group_sizes(self, most: int) -> Ints:
+        """How many groups have 1, 2, …, `most` rows or more, of shape (most,)."""
+        return sizes_of([codes_of(self._groups)], most)
+
+    def keeping(self, max_rows: int) -> Self:
+        """The same rows, of which so many count of each group."""
+        other = copy(self)
+        vars(other).update(max_rows_per_group=max_rows, _lattices={})
+        return other
 
     def _lattice(self, box: RowEncoder) -> Lattice:
         if box in self._lattices:

@@ -54,7 +54,7 @@ def is_path(source: object) -> bool:
 
 def check_labels(column: Any, schema: Schema | None) -> None:  # noqa: ANN401
     """Refuse labels of rows from a column that is a feature of a schema."""
-    if schema is not None and isinstance(column, str) and column in schema.features:
+    if schema is not None and isinstance(column, str) and column in schema.inputs:
         raise ValueError(f"column {column!r} holds labels of rows and cannot be a feature as well")
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -80,6 +80,16 @@ class Engine(Protocol):
     def run(self, task: Task) -> Iterator[Partial | Picked]:
         """Yield what the task returns for every partition, in any order, also more than once."""
 
+    def sizes(self, most: int) -> Iterable[Partial]:
+        """Count the groups of each size, as `Rows.group_sizes` does; called where there are groups.
+
+        A partial count holds whole groups: where the rows of one lie in several partitions, it
+        covers all of these.
+        """
+
+    def keeping(self, max_rows: int) -> Self:
+        """The same partitions, with so many rows of each group."""
+
 
 class PartedRows:
     """The rows of an engine, folded over partition by partition and summed in this process."""
@@ -106,6 +116,17 @@ class PartedRows:
         """
         sizes = self.fold(box, BlockSizes(check_whole(parts, "parts"), key))
         return self._blocks(box, key, sizes)
+
+    def group_sizes(self, most: int) -> Ints:
+        """How many groups have 1, 2, …, `most` rows or more, of shape (most,)."""
+        total = PartitionSum(self._engine.n_parts, np.zeros(most, dtype=np.int64))
+        for partial in self._engine.sizes(most):
+            total.take(partial)
+        return total.total()
+
+    def keeping(self, max_rows: int) -> PartedRows:
+        """The same rows, of which so many count of each group."""
+        return PartedRows(self._engine.keeping(max_rows))
 
     def _blocks(self, box: Box, key: int, sizes: Ints) -> Iterator[Lattice]:
         for first, last in _ranges(sizes, max(1, _HELD_BYTES // (2 * box.n_features))):

@@ -67,6 +67,15 @@ class Rows(Protocol):
     def split(self, box: Box, parts: int, key: int) -> Iterator[Lattice]:
         """Yield `parts` disjoint blocks; a keyed hash of a row's own values picks its block."""
 
+    def group_sizes(self, most: int) -> Ints:
+        """How many groups have 1, 2, …, `most` rows or more, of shape (most,).
+
+        All rows of a group count here, also those that no fold looks at. Needs groups.
+        """
+
+    def keeping(self, max_rows: int) -> Rows:
+        """The same rows, of which so many count of each group. Needs groups."""
+
 
 Read = Callable[[int, int], NDArray[Any]]
 """Called with two row numbers, returns real numbers of shape (stop - start, d)."""

@@ -14,6 +14,7 @@ from functools import partial
 from threading import Event, Thread
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark import StorageLevel, inheritable_thread_target
 from pyspark.sql import DataFrame, SparkSession, functions, types
@@ -120,6 +121,20 @@ class SparkEngine:
         with followed(sent.sparkSession, stages):
             table = collected(sent)
         return worker.received(task, table.to_batches())
+
+    def sizes(self, most: int) -> Iterator[Partial]:
+        """Count the groups of each size by Spark's own aggregates, over all partitions at once."""
+        rows = self._frame.groupBy(f"c{self.n_features}").count()
+        size = functions.least(rows["count"], functions.lit(most)).alias("size")
+        table = collected(rows.groupBy(size).agg(functions.count(functions.lit(1)).alias("groups")))
+        found = np.zeros(most, dtype=np.int64)
+        found[table["size"].to_numpy() - 1] = table["groups"].to_numpy()
+        yield Partial(tuple(range(self.n_parts)), found)
+
+    def keeping(self, max_rows: int) -> SparkEngine:
+        """The same partitions, with so many rows of each group."""
+        shape = (self._frame, self.n_features, self.n_parts)
+        return SparkEngine(*shape, max_rows_per_group=max_rows, keep=self._keep)
 
     def close(self) -> None:
         """Unpersist the encoded rows that the executors keep."""
@@ -359,7 +374,7 @@ def _encoded(table: DataFrame, schema: Schema | None) -> DataFrame:
     """The points of a schema's features, encoded by the executors, and the labels if there are."""
     if schema is None:
         return table
-    others = list(table.schema)[len(schema.features) :]
+    others = list(table.schema)[len(schema.inputs) :]
     kinds = ["double"] * schema.width + [field.dataType.simpleString() for field in others]
     names = ", ".join(f"c{i} {kind}" for i, kind in enumerate(kinds))
     return mapped(table, partial(worker.points, schema=schema), names)

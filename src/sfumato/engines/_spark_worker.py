@@ -60,7 +60,7 @@ def with_keys(batches: Batches, width: int) -> Batches:
 
 def points(batches: Batches, schema: Schema) -> Batches:
     """Encode the features of a schema, the first columns; labels after them stay as they are."""
-    width, numbers = len(schema.features), wanted_as_numbers(schema)
+    width, numbers = len(schema.inputs), wanted_as_numbers(schema)
     for batch in batches:
         found = schema.encode(cells_in(batch.select(range(width)), numbers))
         columns = [*map(pa.array, found.T), *batch.columns[width:]]

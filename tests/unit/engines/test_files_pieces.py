@@ -247,6 +247,22 @@ def test_groups_are_held_in_few_bytes(tmp_path, out_of_core):
     np.testing.assert_array_equal(found, fold(VALUES, groups=labels, max_rows_per_group=2))
 
 
+def test_groups_that_lie_in_several_pieces(tmp_path, out_of_core):
+    labels = [f"p{i % 17}" if i % 5 else ["", "NA"][i % 2] for i in range(len(VALUES))]
+    rows = open_file(write_csv(tmp_path / "rows.csv", VALUES, labels), groups="who", header=True)
+    assert rows._engine.n_parts > 3
+    local = ArrayRows(VALUES, groups=labels)
+    sizes = rows.group_sizes(50)
+    np.testing.assert_array_equal(sizes, local.group_sizes(50))
+    assert (sizes.sum(), sizes[39]) == (18, 1), "rows without a label are one group"
+    rows.fold(BOX, Totals())
+    for most in (3, 2):
+        other = rows.keeping(most)
+        assert (rows.max_rows_per_group, other.max_rows_per_group) == (1, most)
+        wanted = local.keeping(most).fold(BOX, Totals())
+        np.testing.assert_array_equal(other.fold(BOX, Totals()), wanted)
+
+
 def test_too_many_columns_are_refused(tmp_path, out_of_core, monkeypatch):
     monkeypatch.setattr("sfumato.engines._memory.MAX_FEATURES", 2)
     with pytest.raises(ValueError, match="3 columns; at most 2"):

@@ -11,9 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._lattice.box import Box
-from sfumato.engines._groups import codes_of
+from sfumato.engines._groups import codes_of, sizes_of
+from sfumato.engines._memory import ArrayRows
 from sfumato.engines._rows import Blocks
-from tests.unit.rows import BOX, NAN, VALUES, fold, rows_in, uniform
+from tests.unit.rows import BOX, NAN, VALUES, Totals, fold, rows_in, uniform
 
 groups_and_most = (st.lists(st.integers(0, 5), min_size=60, max_size=60), st.integers(1, 4))
 
@@ -22,6 +23,7 @@ groups_and_most = (st.lists(st.integers(0, 5), min_size=60, max_size=60), st.int
 @given(*groups_and_most, st.permutations(range(60)), st.sampled_from(["ignore", "center", "drop"]))
 @example([0, 1, 2, 3, 4, 5] * 10, 1, range(59, -1, -1), "center")
 @example([0] * 50 + [1, 2] * 5, 4, [*range(30, 60), *range(30)], "drop")
+@example([0, 1, 2] * 20, 2, range(59, -1, -1), "ignore")
 def test_groups_keep_few_rows_which_depend_on_their_own_rows_alone(labels, most, order, nan):
     values = uniform(60, seed=6)
     values[::9, 0] = NAN
@@ -90,3 +92,27 @@ def test_labels_of_every_kind(labels):
     found = [{i for i, c in enumerate(codes) if c == code} for code in dict.fromkeys(codes)]
     assert found == PARTITION
     assert fold(VALUES[:8], groups=labels, max_rows_per_group=1)[:, 0].sum() == len(PARTITION)
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=20), max_size=5), st.integers(1, 12))
+@example([[0, 0, 1], [], [2, 0], [7]], 3)
+@example([[], []], 4)
+@example([[5] * 9, [5] * 9], 12)
+def test_sizes_are_added_up_over_partitions_before_they_are_counted(parts, most):
+    rows = Counter(code for part in parts for code in part)
+    wanted = Counter(min(size, most) for size in rows.values())
+    found = sizes_of([np.array(part, dtype=np.uint8) for part in parts], most)
+    assert found.tolist() == [wanted[size] for size in range(1, most + 1)]
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_other_numbers_of_rows_are_kept_of_the_same_rows(most):
+    labels = np.arange(200) % 17
+    rows = ArrayRows(VALUES, groups=labels, max_rows_per_group=3)
+    before = rows.fold(BOX, Totals())
+    other = rows.keeping(most)
+    assert other.max_rows_per_group == most
+    wanted = fold(VALUES, groups=labels, max_rows_per_group=most)
+    np.testing.assert_array_equal(other.fold(BOX, Totals()), wanted)
+    assert rows.max_rows_per_group == 3
+    np.testing.assert_array_equal(rows.fold(BOX, Totals()), before)

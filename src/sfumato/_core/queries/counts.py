@@ -84,21 +84,29 @@ class Totals(_OfCells):
     its centre shortened to at most the R steps of its cell: with v = row − centre, u = v if
     Σv² ≤ R², else u_i = sign(v_i)·⌊|v_i|·R/⌈√Σv²⌉⌋.
 
+    With `columns` q only the first q columns of a row are summed, and clipped, as if it had no
+    others; its cell is found by all of them.
+
     Sensitivity: a row lies in one cell. Its coordinates are at most REACH, so the sums move by at
     most d·REACH in L1 and √d·REACH in L2, reached in a corner; one that stands for an absent
     coordinate is 0 or its centre's, both at most REACH, and differs from the centre's by 0. With a
     radius Σu² ≤ R² exactly, because every rounding is towards zero, so L2 ≤ R and L1 ≤ ⌊√d·R⌋
     (Cauchy–Schwarz, integers), with the largest R for the whole answer and with R_j for cell j.
+    With `columns` the same holds with q in place of d, because which cell a row lies in does not
+    enter.
     The pair (u, 1) lies in the cylinder {‖u‖₂ ≤ R_j} × [−1, 1]; without a radius (x, REACH·1) lies
     in the cube of side 2·REACH. The count's own sensitivity is that of `Counts`.
     """
 
     cells: Nearest | Grid | NearestInProjection
     radius: int | Sequence[int] | None = None
+    columns: int | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.cells, Cubes):
             raise ValueError("halves of cubes are counted, not summed: ask for counts")
+        if self.columns is not None:
+            self._check_columns(self.columns)
         if self.radius is None:
             return
         if not isinstance(self.cells, Nearest):
@@ -106,18 +114,27 @@ class Totals(_OfCells):
         if type(self.radius) is not int:
             # A tuple of plain integers: equal queries stay equal, and can be hashed.
             object.__setattr__(self, "radius", _one_each(self.radius, self.cells.n_cells))
-        widest = 2 * REACH * (isqrt(self.cells.n_features) + 1)
+        widest = 2 * REACH * (isqrt(self.n_summed) + 1)
         if not all(type(r) is int and 1 <= r <= widest for r in self.radii):
             raise ValueError(
                 f"a radius is a whole number of lattice steps from 1 to {widest}, got {self.radius}"
             )
 
+    def _check_columns(self, columns: int) -> None:
+        if not isinstance(self.cells, Nearest):
+            raise ValueError("sums of the first columns are those of Nearest cells")
+        if type(columns) is not int or not 1 <= columns <= self.n_features:
+            raise ValueError(
+                f"columns is a whole number from 1 to {self.n_features}, got {columns!r}"
+            )
+
     def __str__(self) -> str:
+        some = "" if self.columns is None else f"{self.columns} columns in "
         if self.radius is None:
-            return f"sums of {self.cells}"
+            return f"sums of {some}{self.cells}"
         low, high = (f"{radius / REACH:.2g}" for radius in (min(self.radii), max(self.radii)))
         near = high if low == high else f"{low} to {high}"
-        return f"sums of {self.cells}, clipped at {near} × the half width"
+        return f"sums of {some}{self.cells}, clipped at {near} × the half width"
 
     @property
     def radii(self) -> tuple[int, ...]:
@@ -129,13 +146,18 @@ class Totals(_OfCells):
         return tuple(self.radius)
 
     @property
+    def n_summed(self) -> int:
+        """Columns that are summed."""
+        return self.n_features if self.columns is None else self.columns
+
+    @property
     def n_numbers(self) -> int:
         """Integers of the answer."""
-        return self.cells.n_cells * (self.n_features + 1)
+        return self.cells.n_cells * (self.n_summed + 1)
 
     def sensitivity(self) -> Sensitivity:
         """What one row can change in the sums."""
-        d = self.n_features
+        d = self.n_summed
         if self.radius is None:
             return Sensitivity(d * REACH, d * REACH * REACH)
         return self._within(max(self.radii))
@@ -145,16 +167,18 @@ class Totals(_OfCells):
         return tuple(self._within(r) for r in self.radii)
 
     def _within(self, radius: int) -> Sensitivity:
-        return Sensitivity(isqrt(self.n_features * radius * radius), radius * radius)
+        return Sensitivity(isqrt(self.n_summed * radius * radius), radius * radius)
 
     def empty(self) -> Ints:
         """Zero for every count and sum."""
-        return np.zeros((self.cells.n_cells, self.n_features + 1), dtype=np.int64)
+        return np.zeros((self.cells.n_cells, self.n_summed + 1), dtype=np.int64)
 
     def add(self, rows: Lattice, state: Ints) -> None:
         """Add one block of rows."""
-        if isinstance(self.cells, Nearest) and self.radius is not None:
-            radii = np.array(self.radii, dtype=np.int64)
+        radii = np.array(self.radii, dtype=np.int64)
+        if isinstance(self.cells, Nearest) and self.columns is not None:
+            kernels.nearest_first(rows, self.cells.centers, radii, state)
+        elif isinstance(self.cells, Nearest) and self.radius is not None:
             kernels.nearest_clipped(rows, self.cells.centers, radii, state)
         else:
             self.cells.total(rows, state)

@@ -169,6 +169,14 @@ class ViewedRows:
         self._check(box)
         return (self.by.see(block) for block in self.rows.split(self.box, parts, key))
 
+    def group_sizes(self, most: int) -> Ints:
+        """How many groups have 1, 2, …, `most` rows or more, of shape (most,)."""
+        return self.rows.group_sizes(most)
+
+    def keeping(self, max_rows: int) -> ViewedRows:
+        """The same rows, of which so many count of each group."""
+        return ViewedRows(self.rows.keeping(max_rows), self.box, self.by)
+
     def _check(self, box: RowEncoder) -> None:
         if box.n_features != self.n_features:
             raise ValueError(

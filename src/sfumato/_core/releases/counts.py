@@ -81,11 +81,15 @@ def release_sums(
     share: Share,
     counts: Share | None,
     radius: int | Sequence[int] | None,
+    columns: int | None = None,
     *,
     joint: bool,
 ) -> CellTotals:
     """See `Curator.sums`."""
-    query, shares = Totals(cells, radius), [share, *([counts] if counts is not None else [])]
+    query, shares = (
+        Totals(cells, radius, columns),
+        [share, *([counts] if counts is not None else [])],
+    )
     data.admit(query, (Totals,), *shares)
     if not joint:
         parts = [measure_sums(data, query, share)]
@@ -123,8 +127,8 @@ def measure_sums(data: PrivateData, query: Totals, share: Share) -> Measurement:
         most = query.sensitivity().times(data.rows_per_neighbour)
         mechanism = independent(share, most)
         loss = mechanism.loss(most)
-    shape, std = (query.cells.n_cells, query.n_features), mechanism.std
-    noise = f"{in_units(data.box, std)} per sum{_where(query)}"
+    shape, std = (query.cells.n_cells, query.n_summed), mechanism.std
+    noise = f"{in_units(data.box, std, query.columns)} per sum{_where(query)}"
     where, chapter = (slice(None), slice(1, None)), query.cells.chapter
     return Measurement(str(query), share, mechanism, shape, std, noise, loss, where, chapter)
 
@@ -134,7 +138,7 @@ def measure_jointly(data: PrivateData, query: Totals, share: Share) -> tuple[Mea
 
     Returns the measurement and the deviation of a count; that of a sum is the measurement's own.
     """
-    rows, d = data.rows_per_neighbour, query.n_features
+    rows, d = data.rows_per_neighbour, query.n_summed
     shape = (query.cells.n_cells, d + 1)
     mechanism: Mechanism
     if query.radius is None:
@@ -147,7 +151,8 @@ def measure_jointly(data: PrivateData, query: Totals, share: Share) -> tuple[Mea
         std = mechanism.std_in(d)
         count_std = mechanism.count_std_in(d)
         loss = mechanism.loss(query.radii, rows)
-    noise = f"{in_rows(count_std)}, {in_units(data.box, std)} per sum{_where(query)}"
+    units = in_units(data.box, std, query.columns)
+    noise = f"{in_rows(count_std)}, {units} per sum{_where(query)}"
     name, where = f"counts and {query}", (slice(None), slice(None))
     return Measurement(name, share, mechanism, shape, std, noise, loss, where), count_std
 
@@ -166,7 +171,8 @@ def in_rows(std: float) -> str:
     return f"± {std:.3g} rows"
 
 
-def in_units(box: Box, std: float) -> str:
+def in_units(box: Box, std: float, columns: int | None = None) -> str:
     """A deviation of coordinates, in the user's units, from the finest to the widest column."""
-    low, high = (f"{float(std) * float(s):.3g}" for s in (box.step.min(), box.step.max()))
+    steps = box.step[:columns]
+    low, high = (f"{float(std) * float(s):.3g}" for s in (steps.min(), steps.max()))
     return f"± {low}" if low == high else f"± {low} to {high}"

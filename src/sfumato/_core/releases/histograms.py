@@ -1,4 +1,4 @@
-"""Releases about rows that have no bounds yet: histograms of raw columns, and nothing else."""
+"""Releases about rows that have no bounds yet: histograms of raw columns, and sizes of groups."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sfumato._core.mechanisms import independent
 from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.histograms import Binning, Histogram
 from sfumato._core.releases.counts import Measurement, in_rows
+from sfumato._core.releases.group_sizes import MaxRows, choose_max_rows
 from sfumato._core.sampling.source import Noise, SecureNoise
 from sfumato._lattice.box import Box
 from sfumato.engines._open import rows_of
@@ -72,6 +73,10 @@ class HistogramCurator:
             return self._data.perturb(part.mechanism, rows.fold(binning, query))
 
         return Answer(self._data.release([part.entry()], read).astype(np.float64), part.std)
+
+    def choose_max_rows(self) -> MaxRows:
+        """Choose how many rows of each group are kept; see `choose_max_rows`."""
+        return choose_max_rows(self._data)
 
     def _measure(self, binning: Binning, share: Share) -> tuple[Histogram, Measurement]:
         query = self._data.admit(Histogram(binning), (Histogram,), share)

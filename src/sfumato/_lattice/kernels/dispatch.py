@@ -73,6 +73,21 @@ def nearest_clipped(rows: Lattice, centers: Ints, radii: Ints, state: Ints) -> N
         loops.add_clipped(block, labels, centers, radii, state)
 
 
+def nearest_first(rows: Lattice, centers: Ints, radii: Ints, state: Ints) -> None:
+    """Count, and sum the first columns of, the rows nearest to each of k centres.
+
+    As many columns as `state` has sums. With radii differences are summed, as by `nearest_clipped`.
+    """
+    loops, q = loops_for(rows), state.shape[1] - 1
+    radii, first = np.minimum(radii, LONGEST), np.ascontiguousarray(centers[:, :q])
+    for block, labels in by_nearest(loops, rows, centers):
+        part = np.ascontiguousarray(block[:, :q])
+        if len(radii):
+            loops.add_clipped(part, labels, first, radii, state)
+        else:
+            loops.add_totals(part, labels, state)
+
+
 def nearest_farther(rows: Lattice, centers: Ints, edges: Ints, state: Ints) -> None:
     """Count the rows by how many of the ascending `edges` are less than their distance.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -106,10 +106,16 @@ class Delimited(Table):
     def columns(self, positions: Sequence[int], numbers: Sequence[bool]) -> Iterator[list[Any]]:
         for first, text in self._chunks():
             records, _ = _records.records_in(text, first)
-            values = None
-            if all(numbers) and QUOTE not in text:
-                values = self._fast(records, positions)
-            yield self._cells(records, positions) if values is None else list(values.T)
+            plain = QUOTE not in text
+            values = self._fast(records, positions) if plain and all(numbers) else None
+            if values is None:
+                cells = (plain and self._even(records)) or self._fields(records)[0]
+                yield [cells[i :: len(self.names)] for i in positions]
+            else:
+                yield list(values.T)
+
+    def cells(self, position: int) -> Iterator[list[str]]:
+        return ([cell.strip() for cell in block] for block in super().cells(position))
 
     def _chunks(self) -> Iterator[tuple[int, str]]:
         """Yield runs of whole records, each with the number of its first line."""
@@ -139,39 +145,54 @@ class Delimited(Table):
         except ValueError:
             return None
 
-    def _cells(self, records: list[str], positions: Sequence[int]) -> list[list[str]]:
-        """The cells of records, column by column; a record with too few fields has empty ones."""
-        rows = _split([r for r in records if not self._blank(r)], self.delimiter)
-        if all(len(row) > max(positions) for row in rows):
-            return [[row[i].strip() for row in rows] for i in positions]
-        return [[row[i].strip() if i < len(row) else "" for row in rows] for i in positions]
+    def _even(self, lines: list[str]) -> list[str] | None:
+        """All cells, row by row, of lines without quotes; None if one has not all its fields."""
+        mark, marks = self.delimiter, len(self.names) - 1
+        if marks == 0 or any(line.count(mark) != marks for line in lines):
+            return None
+        return mark.join(lines).split(mark)
+
+    def _fields(self, records: list[str]) -> tuple[list[str], list[int]]:
+        """All cells, row by row, and how many fields each record had.
+
+        Blank records are none. Cells that a record does not have are empty; those beyond the last
+        column are left out.
+        """
+        kept = [record for record in records if not self._blank(record)]
+        try:
+            cells, counts = self._flat(csv.reader(kept, delimiter=self.delimiter))
+            if len(counts) == len(kept):
+                return cells, counts
+        except csv.Error:
+            # A field is longer than the module takes.
+            pass
+        return self._flat(fields(record, self.delimiter) for record in kept)
+
+    def _flat(self, rows: Iterable[list[str]]) -> tuple[list[str], list[int]]:
+        # In one list: a list for each record would keep the garbage collector busy.
+        width = len(self.names)
+        cells: list[str] = []
+        counts: list[int] = []
+        for row in rows:
+            counts.append(len(row))
+            cells += row if len(row) == width else [*row[:width], *[""] * (width - len(row))]
+        return cells, counts
 
     def _careful(self, records: list[str], lines: Sequence[int], positions: Sequence[int]) -> Block:
         """Parse records cell by cell."""
-        kept = [i for i, record in enumerate(records) if not self._blank(record)]
-        rows = _split([records[i] for i in kept], self.delimiter)
-        values = np.empty((len(rows), len(positions)))
+        cells, counts = self._fields(records)
+        width = len(self.names)
+        values = np.empty((len(counts), len(positions)))
         text = np.zeros(values.shape, dtype=np.bool_)
         for j, position in enumerate(positions):
-            cells = [row[position] if position < len(row) else "" for row in rows]
-            values[:, j], text[:, j] = _numbers(cells)
-        width = len(self.names)
-        ragged = [len(row) < width or (len(row) > width and not self.at_least) for row in rows]
-        places = np.array([lines[i] for i in kept], dtype=np.int64)
+            values[:, j], text[:, j] = _numbers(cells[position::width])
+        ragged = [count < width or (count > width and not self.at_least) for count in counts]
+        pairs = zip(lines, records, strict=True)
+        places = np.array([n for n, record in pairs if not self._blank(record)], dtype=np.int64)
         return Block(values, text, np.array(ragged, dtype=np.bool_), places)
 
     def _blank(self, record: str) -> bool:
         return not record.strip(" \t") and self.delimiter not in record
-
-
-def _split(records: list[str], delimiter: str) -> list[list[str]]:
-    """Split records, none of them blank, into their fields."""
-    try:
-        rows = list(csv.reader(records, delimiter=delimiter))
-    except csv.Error:
-        # A field is longer than the module takes.
-        rows = []
-    return rows if len(rows) == len(records) else [fields(r, delimiter) for r in records]
 
 
 def fields(record: str, delimiter: str) -> list[str]:

@@ -79,7 +79,7 @@ class Npy(Table):
     ) -> None:
         kind, shown = self.dtype.kind, str(self.dtype)
         if schema is not None:
-            check_types(schema, [Declared(n, family_of(kind), shown) for n in schema.features])
+            check_types(schema, [Declared(n, family_of(kind), shown) for n in schema.inputs])
         elif kind not in "biuf":
             raise ValueError(
                 f"{self.file} must hold numbers, got an array of type {shown}: declare its columns "

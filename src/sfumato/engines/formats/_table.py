@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Floats
-from sfumato._schema.kinds import Cycle, Number
+from sfumato._schema.kinds import Cycle, Number, Weight
 from sfumato._schema.schema import Schema
 from sfumato.engines.formats._storage import StoredFile
 
@@ -220,11 +220,11 @@ def select(
     owner = None if groups is None else position_of(table, groups)
     kept = tuple(sorted({position_of(table, column) for column in keep}))
     if schema is not None and table.named and not isinstance(columns, Sequence):
-        columns = schema.features
+        columns = schema.inputs
     chosen = _chosen(table, columns, {owner, *kept})
-    if schema is not None and len(chosen) != len(schema.features):
+    if schema is not None and len(chosen) != len(schema.inputs):
         raise ValueError(
-            f"the schema has {len(schema.features)} columns that take part, "
+            f"the schema has {len(schema.inputs)} columns that take part, "
             f"{table.files[0]} has {len(chosen)}"
         )
     twice = next((i for i in chosen if chosen.count(i) > 1), None)
@@ -250,7 +250,7 @@ def cells_of(table: Table, positions: Sequence[int], schema: Schema) -> Iterator
 
 def wanted_as_numbers(schema: Schema) -> list[bool]:
     """Of which features only numbers are of interest."""
-    return [isinstance(schema.columns[name], Number | Cycle) for name in schema.features]
+    return [isinstance(schema.columns[name], Number | Cycle | Weight) for name in schema.inputs]
 
 
 def points_of(table: Table, positions: Sequence[int], schema: Schema) -> Iterator[Floats]:
