@@ -24,7 +24,7 @@ SENSITIVE = {
     "counts_each": ("CountsBatch",),
     "breakdown": ("Breakdown",),
     "first_below": ("RowsBeyond",),
-    "choose": ("Cost", "Swaps"),
+    "choose": ("Cost", "Swaps", "Guesses"),
     "projection": ("Projection",),
     "max_cover": ("Grids",),
     "moments": ("Squares", "Products"),
