@@ -205,6 +205,8 @@ def _column(name: str, given: Any) -> Column:  # noqa: ANN401
     if kind not in KINDS:
         raise ValueError(f"column {name!r} needs a kind, one of {', '.join(KINDS)}, got {kind!r}")
     levels = facts.pop("levels", [])
+    if not isinstance(levels, list | tuple):
+        raise ValueError(f"the levels of column {name!r} must be a list, got {levels!r}")
     try:
         return KINDS[kind](*levels, **facts)
     except TypeError as error:
