@@ -47,7 +47,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     ),
     "kernels": (
         "Kernels",
-        "_base/types.py _lattice/box.py _lattice/kernels/dispatch.py "
+        "_base/types.py _lattice/box.py _lattice/kernels/dispatch.py _lattice/kernels/gaps.py "
         "_lattice/kernels/numpy_loops.py _lattice/kernels/projection.py "
         "_lattice/kernels/numba_loops.py _lattice/kernels/verify.py "
         "_lattice/kernels/__init__.py _lattice/__init__.py",

@@ -72,7 +72,8 @@ def test_predict_matches_columns_by_name(people, here):
     fit("people.csv", *BOUNDS, "--random-state", 0, epsilon=1000)
     (here / "new.csv").write_text("hours,name,age\n10,x,25\n45,y,60\n,z,\n")
     shown = run("predict", "model.json", "new.csv", "-o", "labels.csv")
-    assert "1 row has missing cells" in shown.stdout
+    told = "1 row has missing cells: their distances are over the columns they have."
+    assert told in " ".join(shown.stdout.split())
     a, b, _ = (here / "labels.csv").read_text().split()[1:]
     assert a != b
     (here / "other.csv").write_text("years,hours\n25,10\n")
@@ -144,7 +145,10 @@ def test_check_counts_exactly_and_names_no_value(people, here):
         file.write("secret,1\n,2\n3\n")
     shown = run("check", "people.csv")
     assert shown.exit_code == 2
-    assert "2 rows have missing cells" in shown.stdout
+    told = " ".join(shown.stdout.split())
+    assert "2 rows have missing cells. In `fit` such a row counts with the columns it has" in told
+    assert "--nan center puts missing cells" in told
+    assert "--nan drop leaves their rows out" in told
     assert "line 1002, column 'age'; line 1004." in " ".join(shown.stdout.split())
     told = json.loads(run("check", "people.csv", "--json").stdout)
     assert (told["clean"], told["rows"], told["ragged"]) == (False, 1003, 1)

@@ -237,15 +237,22 @@ def test_bad_rows_are_refused_before_the_charge_or_follow_the_policy(people, her
 
 
 @pytest.mark.parametrize("line", [",3", "NA,nan", " ,", "inf,5"])
-def test_missing_cells_follow_the_nan_policy(people, line):
+def test_missing_cells_follow_the_nan_policy(people, here, line):
     with open("people.csv", "a") as file:
         file.write(f"{line}\n")
-    for policy in ("center", "drop"):
+    words = {
+        "ignore": "were ignored: a row counts with the columns it has",
+        "center": "put at the centre of their column",
+        "drop": "were left out",
+    }
+    for policy, said in words.items():
         shown = fit("people.csv", *BOUNDS, "--nan", policy, "--json")
         assert shown.exit_code == 0
         assert shown.stderr == ""
-        words = {"center": "put at the centre of their column", "drop": "were left out"}[policy]
-        assert words in json.loads(shown.stdout)["receipt"]["notes"][-1]
+        assert said in json.loads(shown.stdout)["receipt"]["notes"][-1]
+        assert json.loads((here / "model.json").read_text())["nan"] == policy
+    shown = fit("people.csv", *BOUNDS, "--json")
+    assert words["ignore"] in json.loads(shown.stdout)["receipt"]["notes"][-1]
 
 
 def test_a_note_of_many_lines_is_one_person(people):

@@ -90,3 +90,17 @@ def test_other_rows_are_refused():
     model = LocalClustering(FOUR, perturbation=NDLaplace(100.0, bounds=BOUNDS)).fit(X)
     with pytest.raises(ValueError, match=r"\(200, 2\) reports, got rows of shape \(100, 2\)"):
         evaluate(model, X[:100])
+
+
+def test_missing_cells_are_where_the_mechanism_puts_them():
+    holes, middle = X.copy(), np.mean(BOUNDS, axis=0)
+    holes[::9, 0] = np.nan
+    masked = np.ma.array(X, mask=np.isnan(holes))
+    filled = np.where(np.isnan(holes), middle, X)
+    model = LocalClustering(FOUR, perturbation=NDLaplace(1e4, bounds=BOUNDS)).fit(holes)
+    expected = evaluate(model, filled)
+    assert expected.displacement < 0.01
+    for rows in (holes, masked):
+        assert evaluate(model, rows) == expected
+        np.testing.assert_array_equal(model.predict(rows), model.predict(filled))
+        np.testing.assert_array_equal(model.transform(rows), model.transform(filled))

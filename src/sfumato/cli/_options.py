@@ -189,11 +189,7 @@ class Fit(Grouped, Bounded, Charged):
         ),
     ] = None
     nan: Annotated[
-        Nan,
-        Option(
-            help="Missing cells: their row counts with the columns it has, they go to the centre "
-            "of their column, or their row is dropped."
-        ),
+        Nan, Option(help="Missing cells: count the rest of the row, centre them, or drop the row.")
     ] = Nan.IGNORE
     n_rows: Annotated[
         int | None,
