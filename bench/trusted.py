@@ -56,8 +56,8 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     "memory": (
         "Rows in memory",
         "engines/_open.py engines/_memory.py engines/_threads.py engines/_progress.py "
-        "engines/_rows.py engines/_frames.py engines/_groups.py engines/_parts.py "
-        "engines/__init__.py",
+        "engines/_rows.py engines/_frames.py engines/_cells.py engines/_groups.py "
+        "engines/_parts.py engines/__init__.py",
     ),
     "estimator": (
         "Estimator",
@@ -117,7 +117,7 @@ NOT_ON_THE_DEFAULT_PATH = frozenset(
     _base/types.py _base/files.py _core/parts.py _core/declared.py engines/_parts.py
     _lattice/kernels/numba_loops.py _lattice/kernels/verify.py
     _core/sampling/choice.py _core/sampling/bernoulli.py engines/_progress.py
-    engines/_rows.py engines/_frames.py engines/_groups.py engines/__init__.py
+    engines/_rows.py engines/_frames.py engines/_cells.py engines/_groups.py engines/__init__.py
     """.split()
 )
 """Files of the chapters below in which a plain fit calls no function."""

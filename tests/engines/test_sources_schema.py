@@ -19,7 +19,8 @@ from tests.laws.mixed import NEW, RECORDS, SCHEMA, points_seen
 from tests.unit.cuts import tiny
 
 REFERENCE = points_seen(rows_of(mixed.as_objects(RECORDS), schema=SCHEMA))
-GROUPED = points_seen(rows_of(mixed.as_pandas(RECORDS), groups="id", schema=SCHEMA))
+IDS = [record[-1] for record in RECORDS]
+GROUPED = points_seen(rows_of(mixed.as_objects(RECORDS), groups=IDS, schema=SCHEMA))
 PLACES = [0, 4, len(RECORDS)]
 
 
@@ -104,7 +105,7 @@ def test_arrays_of_dask(dask_client):
 
     with dask_client.as_current():
         table = dask.array.from_array(mixed.as_objects(RECORDS), chunks=(4, 2))
-        ids = np.array([record[-1] for record in RECORDS])
+        ids = np.array(IDS)
         assert points_seen(rows_of(table, schema=SCHEMA)) == REFERENCE
         assert points_seen(rows_of(table, groups=ids, schema=SCHEMA)) == GROUPED
 
