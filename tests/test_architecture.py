@@ -30,6 +30,7 @@ SENSITIVE = {
     "moments": ("Squares", "Products"),
     "privtree": ("Branches",),
     "histograms": ("Histogram",),
+    "group_sizes": ("GroupSizes",),
 }
 MECHANISMS = {
     "mechanisms": None,

@@ -109,12 +109,7 @@ class Grouped(Refusing):
         ),
     ] = None
     max_rows_per_group: Annotated[
-        str,
-        _option(
-            "M",
-            "With --groups: how many rows of a group are used. In a fit, `private` chooses the "
-            "number with a twentieth of ε.",
-        ),
+        str, _option("M", "With --groups: rows of a group used; `private` chooses in a fit (ε/20).")
     ] = "1"
 
 
