@@ -82,7 +82,7 @@ class PrivateKMeans(ReleasedModel):
         With a schema: every centre in the user's words, by column.
     schema_ : Schema
         With a schema, or bounds by name: what was declared.
-    encoded_centers_ : ndarray of shape (n_clusters, schema_.width)
+    encoded_centers_ : ndarray of shape (n_clusters, schema_.dimensions)
         With a schema: the centres in the cube that distances are measured in.
     cluster_sizes_ : ndarray of shape (n_clusters,)
         Noisy sizes of the clusters.

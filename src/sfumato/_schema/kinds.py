@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
@@ -71,9 +72,9 @@ class Column(ABC):
     def decoded(self, points: Floats) -> Floats:
         """What coordinates (k, width), for a weight of 1, mean: numbers of shape (k, m)."""
 
-    @abstractmethod
     def in_words(self, numbers: Floats) -> Any:  # noqa: ANN401
-        """What the numbers of one decoded point (m,) mean to a reader."""
+        """What the numbers of one decoded point (m,) mean to a reader: by default its number."""
+        return float(numbers[0])
 
     def middle(self) -> Floats:
         """The point (width,) that is as far from everything as can be, for a weight of 1."""
@@ -108,6 +109,12 @@ class Column(ABC):
     def nearest_codes(self, points: Floats) -> Floats:
         """The codes (n,) of points (n, width), for a weight of 1: those of synthetic rows."""
         return self.decoded(points)[:, 0]
+
+    def weighing(self, weight: float) -> Self:
+        """The same column with another weight."""
+        found = copy(self)
+        object.__setattr__(found, "weight", weight)
+        return found
 
     def public(self) -> str:
         """What is declared, in words."""
@@ -249,10 +256,6 @@ class Number(Linear):
         """The number."""
         return read.numbers(cells)
 
-    def in_words(self, numbers: Floats) -> float:
-        """The number."""
-        return float(numbers[0])
-
     def public(self) -> str:
         """The bounds."""
         scale = "" if self.scale == "linear" else f", {self.scale} scale"
@@ -273,10 +276,6 @@ class Flag(Linear):
     def codes(self, cells: Any) -> Floats:  # noqa: ANN401
         """1 for yes, 0 for no."""
         return read.flags(cells)
-
-    def in_words(self, numbers: Floats) -> float:
-        """The share of yes."""
-        return float(numbers[0])
 
     def cell(self, code: float) -> bool | None:
         """Yes or no, whichever is nearer."""
@@ -379,10 +378,6 @@ class Cycle(Column):
         angle = np.arctan2(points[:, 1], points[:, 0])
         return np.mod(angle * (self.period / (2 * math.pi)), self.period)[:, np.newaxis]
 
-    def in_words(self, numbers: Floats) -> float:
-        """The number within the period."""
-        return float(numbers[0])
-
     def coordinate_names(self, name: str) -> tuple[str, ...]:
         """The cosine and the sine."""
         return f"{name} (cos)", f"{name} (sin)"
@@ -444,10 +439,6 @@ class Weight(Linear):
         """The number of copies, (n,): 0 where the weight is missing."""
         clipped = np.clip(read.numbers(cells), *self.ends)
         return np.where(np.isnan(clipped), 0.0, np.rint(clipped / self.upper * self.most))
-
-    def in_words(self, numbers: Floats) -> float:
-        """The weight."""
-        return float(numbers[0])
 
     def public(self) -> str:
         """The bounds."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,13 +87,15 @@ class Schema(Encoding):
 
     def over(self, names: Iterable[str]) -> Schema:
         """The schema of some of its columns, all of which take part."""
+        if isinstance(names, str):
+            raise TypeError(f"names must be a list of columns, got {names!r}")
         chosen = {}
         for name in names:
             if name not in self.columns:
                 listed = ", ".join(self.columns)
                 raise ValueError(f"the schema has no column {name!r}; its columns are {listed}")
             column = self.columns[name]
-            chosen[name] = column if column.weight else replace(column, weight=1.0)
+            chosen[name] = column if column.weight else column.weighing(1.0)
         if self.weights is not None:
             chosen[self.inputs[-1]] = self.weights
         return Schema(chosen, groups=self.groups)
@@ -159,10 +160,15 @@ class Schema(Encoding):
         write_whole(path, toml.written(self.to_dict()))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Schema) and self.to_dict() == other.to_dict()
+        # The order counts: columns of an array go by position.
+        return (
+            isinstance(other, Schema)
+            and list(self.columns) == list(other.columns)
+            and self.to_dict() == other.to_dict()
+        )
 
     def __hash__(self) -> int:
-        return hash(repr(self.to_dict()))
+        return hash((tuple(self.columns), self.groups))
 
     def __repr__(self) -> str:
         groups = f", groups={self.groups!r}" if self.groups else ""
