@@ -211,11 +211,12 @@ class PrivateKMeans(ReleasedModel):
         keep_centers(self, centers.points, curator.schema)
         unit = _unit(curator.schema)
         self.cluster_sizes_: Floats = centers.sizes * unit
+        tables = ("Tables with a schema",) if curator.schema else ()
         self.receipt_ = Receipt.of(
             *accounts,
             method=accounts[-1].purpose,
             neighbours=curator.neighbours,
-            chapters=(*curator.ledger.chapters, curator.source, "Estimator"),
+            chapters=(*curator.ledger.chapters, curator.source, *tables, "Estimator"),
             notes=(*curator.notes, *notes, _nan_note(curator.box.nan)),
         )
         self.__dict__.pop("synopsis_", None)
