@@ -57,11 +57,17 @@ CHAPTERS: dict[str, tuple[str, str]] = {
         "Rows in memory",
         "engines/_open.py engines/_memory.py engines/_threads.py engines/_progress.py "
         "engines/_rows.py engines/_frames.py engines/_cells.py engines/_groups.py "
+        "_base/labels.py "
         "engines/_parts.py engines/__init__.py",
     ),
     "estimator": (
         "Estimator",
-        "_private_kmeans.py _released_model.py _base/files.py _base/__init__.py",
+        "_private_kmeans.py _released_model.py _base/distances.py _base/files.py _base/__init__.py",
+    ),
+    "schema": (
+        "Tables with a schema",
+        "_schema/schema.py _schema/encoding.py _schema/kinds.py _schema/levels.py _schema/cells.py "
+        "_schema/types.py _schema/toml.py engines/_cells.py _core/weighted.py _schema/__init__.py",
     ),
     "bounds": (
         "Private bounds",
@@ -104,7 +110,15 @@ CHAPTERS: dict[str, tuple[str, str]] = {
 }
 """The files of each chapter, in the order in which to read them."""
 
-MUST_BE_LISTED = ("_core", "_accounting", "_lattice", "_ledger", "engines", "_private_kmeans.py")
+MUST_BE_LISTED = (
+    "_core",
+    "_accounting",
+    "_lattice",
+    "_ledger",
+    "_schema",
+    "engines",
+    "_private_kmeans.py",
+)
 """What holds rows, noise or budget: every file there belongs to a chapter."""
 
 FOR_TESTS = frozenset({"_core/testing.py"})
@@ -112,12 +126,12 @@ FOR_TESTS = frozenset({"_core/testing.py"})
 
 NOT_ON_THE_DEFAULT_PATH = frozenset(
     """
-    _accounting/text.py _accounting/parallel.py _released_model.py _core/queries/cubes.py
+    _accounting/text.py _accounting/parallel.py _core/queries/cubes.py
     _core/queries/breakdown.py _core/releases/breakdown.py
-    _base/types.py _base/files.py _core/parts.py _core/declared.py engines/_parts.py
+    _base/types.py _base/files.py _base/labels.py _base/distances.py engines/_parts.py
     _lattice/kernels/numba_loops.py _lattice/kernels/verify.py
-    _core/sampling/choice.py _core/sampling/bernoulli.py engines/_progress.py
-    engines/_rows.py engines/_frames.py engines/_cells.py engines/_groups.py engines/__init__.py
+    _core/sampling/choice.py _core/sampling/bernoulli.py
+    engines/_rows.py engines/_cells.py engines/_groups.py engines/__init__.py
     """.split()
 )
 """Files of the chapters below in which a plain fit calls no function."""

@@ -83,7 +83,7 @@ class PrivateKMeans(ReleasedModel):
         With a schema: every centre in the user's words, by column.
     schema_ : Schema
         With a schema, or bounds by name: what was declared.
-    encoded_centers_ : ndarray of shape (n_clusters, schema_.width)
+    encoded_centers_ : ndarray of shape (n_clusters, schema_.dimensions)
         With a schema: the centres in the cube that distances are measured in.
     cluster_sizes_ : ndarray of shape (n_clusters,)
         Noisy sizes of the clusters.
@@ -215,11 +215,12 @@ class PrivateKMeans(ReleasedModel):
         keep_centers(self, centers.points, curator.schema)
         unit = _unit(curator.schema)
         self.cluster_sizes_: Floats = centers.sizes * unit
+        tables = ("Tables with a schema",) if curator.schema else ()
         self.receipt_ = Receipt.of(
             *accounts,
             method=accounts[-1].purpose,
             neighbours=curator.neighbours,
-            chapters=(*curator.ledger.chapters, curator.source, "Estimator"),
+            chapters=(*curator.ledger.chapters, curator.source, *tables, "Estimator"),
             notes=(*curator.notes, *notes, _nan_note(curator.box.nan)),
         )
         self.__dict__.pop("synopsis_", None)

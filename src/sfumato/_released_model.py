@@ -36,6 +36,7 @@ from sfumato._lattice.box import REACH, Box
 from sfumato._ledger.durable import DurableLedger
 from sfumato._schema.schema import Schema
 from sfumato._synopsis import Synopsis
+from sfumato.engines._cells import without_weights
 from sfumato.engines._elsewhere import names_of
 from sfumato.engines._memory import frame_of
 from sfumato.engines._open import elsewhere, split_groups
@@ -106,7 +107,7 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         cells and those that are not finite numbers are missing: distances are over the columns that
         a row has, unless the model was fitted with `nan="center"` or "drop", where missing cells
         are at the centre of their column. A row that has none is nearest to the first centre. With
-        a schema, columns of a data frame go by name.
+        a schema, columns of a data frame go by name; weights of rows are not looked at.
         """
         blocks = [scaled.argmin(axis=1) for scaled in self._distances(X)]
         return np.concatenate(blocks).astype(np.int64)
@@ -226,7 +227,7 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         check_is_fitted(self)
         if self.schema_ is not None:
             check_own_rows(X)
-            rows = _Encoded(frame_of(X, self.schema_.unweighted))
+            rows = _Encoded(frame_of(*without_weights(X, self.schema_)))
             return squared_distances(rows, self.encoded_centers_, self.box_)
         X = distances.unmasked(X)
         X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
@@ -291,6 +292,9 @@ def is_restored(model: Any, X: Any, request: str) -> bool:  # noqa: ANN401
         return False
     found = from_dict(json.loads(text), type(model))
     settings = model.get_params()
+    # Nothing of an earlier fit stays.
+    for name in [n for n in vars(model) if n.endswith("_")]:
+        del model.__dict__[name]
     model.__dict__.update({n: v for n, v in vars(found).items() if n not in settings})
     model.request_ = request
     return True
@@ -406,7 +410,7 @@ def from_dict(data: dict[str, Any], estimator: Callable[..., _Model]) -> _Model:
     model.cluster_sizes_ = np.array(data["cluster_sizes"], dtype=np.float64)
     model.receipt_ = receipt_from(data["receipt"])
     if "synopsis" in data:
-        model.synopsis_ = dataclasses.replace(Synopsis.from_dict(data["synopsis"]), schema=schema)
+        model.synopsis_ = Synopsis.from_dict(data["synopsis"])
     fitted: _Model = model
     return fitted
 

@@ -27,6 +27,7 @@ from sfumato._base.distances import squared_distances, unmasked
 from sfumato._base.types import Floats, Ints, Mask
 from sfumato._lattice.box import Box
 from sfumato._schema.schema import Schema
+from sfumato.engines._cells import without_weights
 from sfumato.engines._files import layout_of
 from sfumato.engines._frames import LIBRARIES
 from sfumato.engines._memory import frame_of
@@ -123,7 +124,7 @@ def encoded(X: Any, schema: Schema) -> Floats:  # noqa: ANN401
 
     NaN where a cell is missing: what another clustering of the same encoding begins with.
     """
-    return np.asarray(_table(X, schema.unweighted), dtype=np.float64)
+    return np.asarray(_table(*without_weights(X, schema)), dtype=np.float64)
 
 
 def _table(X: Any, schema: Schema | None) -> NDArray[Any]:  # noqa: ANN401
@@ -152,7 +153,7 @@ def _nearest(
     """The nearest centre of every row, the squared distance to it, and whether it has a cell."""
     if bounds is not None and schema is not None:
         raise ValueError("a schema declares the bounds of its columns: leave bounds out")
-    rows = _table(X, schema and schema.unweighted)
+    rows = _table(X, None) if schema is None else _table(*without_weights(X, schema))
     points = np.asarray(centers, dtype=np.float64)
     if rows.ndim != 2 or points.ndim != 2 or rows.shape[1] != points.shape[1]:
         raise ValueError(

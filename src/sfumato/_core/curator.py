@@ -145,7 +145,10 @@ class Curator(Uncopied):
 
     @property
     def rows_per_neighbour(self) -> int:
-        """How many rows one neighbour may take away: 1, or the most that a group may have."""
+        """How many rows one neighbour may take away: 1, or the most that a group may have.
+
+        With weights, so many times the copies of a row of the largest weight.
+        """
         return self._data.rows_per_neighbour
 
     @property
@@ -196,11 +199,8 @@ class Curator(Uncopied):
         the noise, the rows and the groups of the curator it was opened from.
         """
         self._data.admit(projection, (Projection,))
-        view = object.__new__(type(self))
-        vars(view).update(vars(self))
-        view._data = self._data.seen_through(projection)
-        view._opening = replace(self._opening, refusal=VIEWED, schema=None)
-        return view
+        opening = replace(self._opening, refusal=VIEWED, schema=None)
+        return self._like(self._data.seen_through(projection), opening)
 
     def over(self, names: Iterable[str]) -> Self:
         """Open the same rows with these columns of the schema, which is free.
@@ -209,9 +209,7 @@ class Curator(Uncopied):
         Guarantee: that of this curator; nothing is read or released here. What is opened has the
         ledger, the noise and the groups of this curator.
         """
-        found = object.__new__(type(self))
-        found._data, found._opening = reopened(self._data, self._opening, self._data_type, names)
-        return found
+        return self._like(*reopened(self._data, self._opening, self._data_type, names))
 
     def by(self, column: Any, *, values: Iterable[Any]) -> dict[Any, Self]:  # noqa: ANN401
         """Divide the rows by a column: one curator for each value, charged side by side.
@@ -228,10 +226,13 @@ class Curator(Uncopied):
         may lie in several parts.
         """
         found = divide(self._data, self._opening, self._data_type, column, values)
-        parts = {value: object.__new__(type(self)) for value in found}
-        for value, (data, opening) in found.items():
-            vars(parts[value]).update(_data=data, _opening=opening)
-        return parts
+        return {value: self._like(*part) for value, part in found.items()}
+
+    def _like(self, data: PrivateData, opening: Opening) -> Self:
+        """A curator of the same kind with these rows and their ledger."""
+        found = object.__new__(type(self))
+        vars(found).update(_data=data, _opening=opening)
+        return found
 
     def counts(self, cells: Cells, *, share: Share) -> Answer:
         """Release how many rows lie in each cell, with noise on every cell, empty ones included.

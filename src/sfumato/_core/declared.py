@@ -35,8 +35,10 @@ def opened_ledger(ledger: Opened, dataset: str | None = None) -> Ledger:
 
 def declared_schema(schema: Any, bounds: Any, nan: NanPolicy, ledger: Ledger) -> Schema | None:  # noqa: ANN401
     """The schema of a table: as given, or of bounds by name; None where columns go by position."""
+    if schema is None and isinstance(bounds, Mapping):
+        return _agreeing(Schema.of_bounds(bounds, nan), ledger.bounds)
     if schema is None:
-        return Schema.of_bounds(bounds, nan) if isinstance(bounds, Mapping) else None
+        return None
     if not isinstance(schema, Schema):
         raise TypeError(
             f"schema must be a Schema, got {type(schema).__name__}; one in a file is read by "
@@ -49,20 +51,18 @@ def declared_schema(schema: Any, bounds: Any, nan: NanPolicy, ledger: Ledger) ->
             f"nan={nan!r} is for tables without a schema: a schema says for each column what "
             "becomes of missing cells (missing=…)"
         )
-    _check_declared(schema, ledger.bounds)
-    return schema
+    return _agreeing(schema, ledger.bounds)
 
 
-def _check_declared(schema: Schema, declared: Any) -> None:  # noqa: ANN401
+def _agreeing(schema: Schema, declared: Any) -> Schema:  # noqa: ANN401
     """Refuse a schema with other bounds than a ledger declares for columns of the same names."""
-    if not isinstance(declared, Mapping):
-        return
-    for name, pair in declared.items():
+    for name, pair in declared.items() if isinstance(declared, Mapping) else ():
         column = schema.columns.get(name)
         if isinstance(column, Number) and _plain(list(column.ends)) != _plain(pair):
             raise ValueError(
                 f"other bounds of column {name!r} were declared when the ledger was created"
             )
+    return schema
 
 
 def declared_bounds(ledger: Ledger, given: Any, X: Any, groups: Any) -> Any:  # noqa: ANN401

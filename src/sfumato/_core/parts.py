@@ -71,6 +71,11 @@ def opened(opening: Opening, ledger: Ledger) -> tuple[Opening, Rows, Box]:
     if schema is not None:
         if elsewhere(X) != "rows":
             opening = replace(opening, labels=schema.groups_with(opening.labels))
+        elif schema.groups is not None and X.max_rows_per_group is None:
+            raise ValueError(
+                f"the schema says that column {schema.groups!r} says whose rows are whose, but the "
+                "rows were opened without groups: name them where the rows are opened"
+            )
         return opening, opening.rows(schema), schema.box
     groups = opening.labels
     bounds = declared_bounds(ledger, opening.bounds, X, groups)
@@ -122,7 +127,7 @@ def divide(
     if opening.schema is None and whole is not None:
         bounds = _other_bounds(whole, opening.X, column)
         width = len(bounds[0])
-    elif data.ledger.bounds is not None:
+    elif opening.schema is None and data.ledger.bounds is not None:
         bounds = declared_bounds(data.ledger, bounds, source, column)
         width = columns_in(bounds)
     schema = opening.schema and opening.schema.without(column)
@@ -145,8 +150,15 @@ def reopened(
 ) -> tuple[PrivateData, Opening]:
     """Open the same rows with other columns of their schema; see `Curator.over`."""
     if opening.schema is None:
+        if opening.refusal == VIEWED:
+            raise ValueError("a view has no columns to choose: choose them, then open the view")
         raise ValueError("columns are chosen by a schema: this curator was opened without one")
     schema = opening.schema.over(names)
+    if elsewhere(opening.X) == "rows" and schema != opening.schema:
+        raise ValueError(
+            "the columns of rows that are opened already cannot be chosen: give the curator the "
+            "table or its path"
+        )
     rows = opening.rows(schema)
     return data_type(rows, schema.box, data.ledger, opening.noise), replace(opening, schema=schema)
 

@@ -71,12 +71,12 @@ class WeightedRows:
 
     def fold(self, box: RowEncoder, kernel: Kernel) -> Ints:
         """Sum `kernel` over the copies of all rows."""
-        if box.n_features != self.n_features:
-            raise ValueError(f"the bounds have {box.n_features} columns, not {self.n_features}")
+        self._check(box)
         return self.rows.fold(self.box, RepeatedKernel(kernel, self.most))
 
     def split(self, box: Box, parts: int, key: int) -> Iterator[Lattice]:
         """Yield `parts` disjoint blocks; the copies of a row are in one of them."""
+        self._check(box)
         return (repeated(block, self.most) for block in self.rows.split(self.box, parts, key))
 
     def group_sizes(self, most: int) -> Ints:
@@ -87,8 +87,20 @@ class WeightedRows:
         """The same rows, of which so many count of each group."""
         return WeightedRows(self.rows.keeping(max_rows), self.box, self.most)
 
+    def _check(self, box: RowEncoder) -> None:
+        """Refuse any other encoding: copies are known in that of the schema alone."""
+        if box != Box(self.box.lower[:-1], self.box.upper[:-1], self.box.nan):
+            raise ValueError("rows with weights are read within the bounds of their schema")
+
 
 def weighted(rows: Rows, schema: Schema) -> Rows:
     """Rows with as many copies as the weights of a schema say, or as they are without any."""
     weights = schema.weights
-    return rows if weights is None else WeightedRows(rows, schema.row_box, weights.most)
+    if weights is None:
+        return rows
+    if isinstance(rows, WeightedRows):
+        # Copies of copies would be more than the sensitivity is for.
+        raise TypeError(
+            "these rows have weights already: a schema is declared where rows are opened"
+        )
+    return WeightedRows(rows, schema.row_box, weights.most)

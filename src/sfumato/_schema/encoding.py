@@ -128,7 +128,7 @@ class Encoding:
         return points
 
     def settled(self, points: Floats) -> Floats:
-        """Points (k, width) whose shares of levels are distributions, inside the cube."""
+        """Points (k, dimensions) whose shares of levels are distributions, inside the cube."""
         found = np.clip(points, -1.0, 1.0)
         for name in self.features:
             column, place = self.columns[name], self.places[name]

@@ -72,9 +72,9 @@ class Column(ABC):
     def decoded(self, points: Floats) -> Floats:
         """What coordinates (k, width), for a weight of 1, mean: numbers of shape (k, m)."""
 
-    @abstractmethod
     def in_words(self, numbers: Floats) -> Any:  # noqa: ANN401
-        """What the numbers of one decoded point (m,) mean to a reader."""
+        """What the numbers of one decoded point (m,) mean to a reader: by default its number."""
+        return float(numbers[0])
 
     def middle(self) -> Floats:
         """The point (width,) that is as far from everything as can be, for a weight of 1."""
@@ -252,10 +252,6 @@ class Number(Linear):
         """The number."""
         return read.numbers(cells)
 
-    def in_words(self, numbers: Floats) -> float:
-        """The number."""
-        return float(numbers[0])
-
     def public(self) -> str:
         """The bounds."""
         scale = "" if self.scale == "linear" else f", {self.scale} scale"
@@ -276,10 +272,6 @@ class Flag(Linear):
     def codes(self, cells: Any) -> Floats:  # noqa: ANN401
         """1 for yes, 0 for no."""
         return read.flags(cells)
-
-    def in_words(self, numbers: Floats) -> float:
-        """The share of yes."""
-        return float(numbers[0])
 
     def cell(self, code: float) -> bool | None:
         """Yes or no, whichever is nearer."""
@@ -381,10 +373,6 @@ class Cycle(Column):
         """The number in whose direction a point lies."""
         angle = np.arctan2(points[:, 1], points[:, 0])
         return np.mod(angle * (self.period / (2 * math.pi)), self.period)[:, np.newaxis]
-
-    def in_words(self, numbers: Floats) -> float:
-        """The number within the period."""
-        return float(numbers[0])
 
     def coordinate_names(self, name: str) -> tuple[str, ...]:
         """The cosine and the sine."""

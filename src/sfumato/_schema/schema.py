@@ -88,6 +88,8 @@ class Schema(Encoding):
 
     def over(self, names: Iterable[str]) -> Schema:
         """The schema of some of its columns, all of which take part."""
+        if isinstance(names, str):
+            raise TypeError(f"names must be a list of columns, got {names!r}")
         chosen = {}
         for name in names:
             if name not in self.columns:
@@ -159,10 +161,15 @@ class Schema(Encoding):
         write_whole(path, toml.written(self.to_dict()))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Schema) and self.to_dict() == other.to_dict()
+        # The order counts: columns of an array go by position.
+        return (
+            isinstance(other, Schema)
+            and list(self.columns) == list(other.columns)
+            and self.to_dict() == other.to_dict()
+        )
 
     def __hash__(self) -> int:
-        return hash(repr(self.to_dict()))
+        return hash((tuple(self.columns), self.groups))
 
     def __repr__(self) -> str:
         groups = f", groups={self.groups!r}" if self.groups else ""

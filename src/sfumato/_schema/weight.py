@@ -70,10 +70,6 @@ class Weight(Linear):
         clipped = np.clip(read.numbers(cells), *self.ends)
         return np.where(np.isnan(clipped), 0.0, np.rint(clipped / self.upper * self.most))
 
-    def in_words(self, numbers: Floats) -> float:
-        """The weight."""
-        return float(numbers[0])
-
     def public(self) -> str:
         """The bounds."""
         return f"weights of {self.lower:g} to {self.upper:g}, in steps of {self.unit:g}"

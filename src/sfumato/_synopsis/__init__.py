@@ -245,6 +245,7 @@ class Synopsis:
             "cells": self.layout.to_dict(),
             "noise_std": self.noise_std,
             "weights": weights.tolist(),
+            **({"schema": self.schema.to_dict()} if self.schema else {}),
         }
 
     @classmethod
@@ -252,7 +253,9 @@ class Synopsis:
         """Read back what `to_dict` wrote."""
         lower, upper = data["bounds"]["lower"], data["bounds"]["upper"]
         box = Box(tuple(lower), tuple(upper), data["nan"])
-        return cls(box, cells_from_dict(data["cells"]), data["weights"], data["noise_std"])
+        schema = Schema.from_dict(data["schema"]) if "schema" in data else None
+        cells = cells_from_dict(data["cells"])
+        return cls(box, cells, data["weights"], data["noise_std"], schema)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the synopsis as JSON; the file appears whole or not at all."""

@@ -39,6 +39,20 @@ def frame_by(schema: Schema, data: Any, library: str) -> Frame:  # noqa: ANN401
     return Frame(n_rows, schema.width, read)
 
 
+def without_weights(data: Any, schema: Schema) -> tuple[Any, Schema]:  # noqa: ANN401
+    """A table and a schema to label rows by, which need no weights: an array may have them last."""
+    own, width = schema.unweighted, len(schema.inputs)
+    if own is schema or hasattr(data, "columns"):
+        return data, own
+    if getattr(data, "ndim", 0) == 2 and data.shape[1] == width:
+        return data[:, :-1], own
+    if isinstance(data, list | tuple) and all(
+        isinstance(row, list | tuple) and len(row) == width for row in data
+    ):
+        return [row[:-1] for row in data], own
+    return data, own
+
+
 def points_in(schema: Schema, block: Any) -> Floats:  # noqa: ANN401
     """Encode a partition, of a data frame of pandas or an array, whatever types it turns out to be.
 
