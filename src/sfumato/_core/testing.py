@@ -162,6 +162,10 @@ class Recording:
         found: Transcript = self._data.transcript
         return found
 
+    @transcript.setter
+    def transcript(self, transcript: Transcript) -> None:
+        self._data.transcript = transcript
+
     @property
     def replay(self) -> Transcript | None:
         """What is released again, if anything."""
@@ -181,7 +185,7 @@ class RecordingCurator(Recording, Curator):
     def over(self, names: Iterable[str]) -> Self:
         """Open other columns of the schema; the transcript goes on."""
         found = super().over(names)
-        found._data.transcript = self.transcript
+        found.transcript = self.transcript
         return found
 
 
