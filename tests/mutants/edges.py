@@ -28,8 +28,8 @@ _ESTIMATOR = {
     ),
     "no more clusters than rows": Mutant(
         "_private_kmeans.py",
-        "numbers = (k, opened",
-        "numbers = (min(k, max(1, len(X))), opened",
+        "*(k, opened",
+        "*(min(k, max(1, len(X))), opened",
         NOTHING,
     ),
     "fewer rows than clusters are refused": Mutant(
