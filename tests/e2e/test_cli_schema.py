@@ -214,6 +214,15 @@ def test_check_says_how_dates_are_written(clinic, here):
     assert 'Declare format = "%d/%m/%Y", which fits' in " ".join(shown.stdout.split())
 
 
+def test_check_of_many_columns_shows_those_that_do_not_fit(here):
+    (here / "wide.csv").write_text(",".join(f"c{i}" for i in range(50)) + "\n" + "5" + ",1" * 49)
+    facts = 'kind = "number"\nlower = 0\nupper = 2\n'
+    (here / "wide.toml").write_text("".join(f"[columns.c{i}]\n{facts}" for i in range(50)))
+    shown = run("check", "wide.csv", "--schema", "wide.toml").stdout
+    assert "… and 49 more columns, see --json." in shown
+    assert "c0: 1 cell lies outside" in shown
+
+
 def test_an_id_is_no_feature(clinic, here):
     text = SCHEMA + '[columns.visit]\nkind = "number"\nlower = 0\nupper = 1000\n'
     (here / "other.toml").write_text(text)
@@ -255,6 +264,31 @@ def test_fit_with_a_schema(clinic, here):
     assert young["seen"].startswith("2020-10")
     assert told["schema"]["groups"] == "patient_id"
     assert told["receipt"]["guarantee"]["neighbours"] == "one group of at most 1 row"
+
+
+@pytest.mark.parametrize("data", ["people.npy", "bare.csv"])
+def test_a_schema_goes_by_position_where_there_are_no_names(people, here, data):
+    facts = 'kind = "number"\nlower = 0\nupper = 100\n'
+    (here / "s.toml").write_text("".join(f"[columns.{i}]\n{facts}" for i in range(2)))
+    words = ("--no-header",) if data == "bare.csv" else ()
+    told = json.loads(fit(data, "--schema", "s.toml", "--json", *words, epsilon=1000).stdout)
+    found = sorted(profile["0"] for profile in told["profiles"])
+    assert found == pytest.approx([25, 60], abs=2)
+    assert run("check", data, "--schema", "s.toml").exit_code == 0
+    assert run("predict", "model.json", data, "-o", "l.csv", *words).exit_code == 0
+
+
+def test_several_files_are_read_with_one_schema(clinic, here):
+    header, *lines = clinic.splitlines()
+    (here / "parts").mkdir()
+    for i in range(2):
+        text = "\n".join([header, *lines[i::2]]) + "\n"
+        (here / "parts" / f"{i}.csv").write_text(text)
+    words = ("--schema", "clinic.toml", "--max-rows-per-group", 2)
+    told = json.loads(fit("parts", *words, "--json", epsilon=1000).stdout)
+    assert sum(told["cluster_sizes"]) == pytest.approx(N, abs=20)
+    (here / "parts" / "1.csv").write_text(f"{header}\nP,1,x,F,no,27/10/2020,1,x\n")
+    assert_refused(fit("parts", *words), "1.csv", "column age", "line 2")
 
 
 def test_fit_with_a_schema_refuses_before_anything_is_spent(clinic, here):

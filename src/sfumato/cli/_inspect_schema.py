@@ -26,7 +26,7 @@ from sfumato.cli import _options as o
 from sfumato.cli._app import WRONG_INPUT, print_json, progress
 from sfumato.cli._guess import Cells, Look, cells_in
 from sfumato.cli._inputs import declared_in, file_of, listed
-from sfumato.cli._show import console, counted, table_with
+from sfumato.cli._show import MOST_ROWS, console, counted, table_with
 from sfumato.engines._files import table_of
 from sfumato.engines.formats._table import Table, position_of
 
@@ -211,7 +211,10 @@ def _groups(report: SchemaReport, schema: Schema) -> dict[str, Any] | None:
 def _print_counts(out: Console, report: SchemaReport) -> None:
     table = table_with("kind", "read", "missing", "unreadable", "outside")
     table.columns[1].justify = "left"
-    for column in report.columns:
+    shown = report.columns
+    if len(shown) > MOST_ROWS:
+        shown = [c for c in shown if c.missing or c.unreadable or c.outside][:MOST_ROWS]
+    for column in shown:
         share = f" ({column.missing / report.rows:.0%})" if column.missing else ""
         table.add_row(
             column.name,
@@ -222,6 +225,8 @@ def _print_counts(out: Console, report: SchemaReport) -> None:
             "" if column.outside is None else f"{column.outside:,}",
         )
     out.print(table)
+    if len(shown) < len(report.columns):
+        out.print(f"… and {len(report.columns) - len(shown)} more columns, see --json.")
 
 
 def _sentences(

@@ -15,6 +15,7 @@ from sfumato._accounting.budget import Ledger
 from sfumato._base.files import atomic_path, write_whole
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._core.curator import Curator
+from sfumato._explaining.words import rendered
 from sfumato._private_kmeans import PrivateKMeans
 from sfumato._schema.kinds import Column, Cycle, Date, Flag, Number
 from sfumato._schema.schema import Schema
@@ -31,7 +32,7 @@ from sfumato.cli._inputs import (
 )
 from sfumato.cli._inspect import check_rows
 from sfumato.cli._rewrite import FORMATS, TextOut
-from sfumato.cli._show import console, counted
+from sfumato.cli._show import console, counted, print_receipt
 from sfumato.engines._files import layout_of
 from sfumato.engines.formats._parquet import ParquetOut
 
@@ -117,18 +118,20 @@ def run_explain(request: o.Explain) -> None:
     columns = _asked(request, schema)
     curator = _curator(request, model, schema, ledger_of(request) or Ledger(epsilon, delta))
     with passes(f"explaining {request.model.name} by {request.data.name}"):
-        explained: Any = model.explain(
+        explained = model.explain(
             curator, columns=columns, epsilon=request.epsilon, delta=request.delta
         )
-    text = explained.to_json()
     if request.output is not None:
-        _write(request.output, text, request.epsilon)
+        _write(request.output, explained.to_json(), request.epsilon)
     if request.as_json:
-        typer.echo(text)
+        written = {} if request.output is None else {"written_to": str(request.output)}
+        print_json({**written, **explained.to_dict()})
         return
-    typer.echo(str(explained))
+    out = console()
+    typer.echo(rendered(explained, out.width))
+    print_receipt(out, explained.receipt)
     if request.output is not None:
-        console().print(f"Written to {request.output}", soft_wrap=True)
+        out.print(f"Written to {request.output}", soft_wrap=True)
 
 
 def _schema(request: o.Explain, model: PrivateKMeans) -> Schema | None:
