@@ -24,8 +24,7 @@ from sfumato._core.queries.choose import Guesses
 from sfumato._core.queries.cubes import NearestInProjection
 from sfumato._core.queries.projection import Projection
 from sfumato._explaining.columns import FEWEST, MOST_SLICES, Binned, binned
-from sfumato._explaining.estimate import sizes_of
-from sfumato._explaining.explanation import Explanation, explained
+from sfumato._explaining.explanation import Explanation, explained, sizes_of
 from sfumato._lattice.box import REACH, Box
 from sfumato._ledger.durable import DurableLedger
 from sfumato._schema.kinds import Column, Number, Weight
@@ -77,7 +76,7 @@ def plan_of(
     middling = float(np.median(np.maximum(sizes, 1.0)))
     clear, fit = (_columns_within(r * middling / rows, epsilon, delta) for r in (CLEAR, READABLE))
     enough = max(LEAST, clear, min(MOST, int(fit * (1 - CHOOSING))))
-    picks = None if every or n_columns <= enough * 5 // 4 else enough
+    picks = None if every or n_columns <= math.ceil(enough / (1 - CHOOSING)) else enough
     for_counts = epsilon * (1 - CHOOSING) if picks else epsilon
     std = rows * _std_of(picks or n_columns, for_counts, delta)
     slices = int(np.clip(middling / (4 * std), FEWEST, MOST_SLICES))
