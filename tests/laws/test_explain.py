@@ -218,6 +218,15 @@ def test_what_is_refused_is_refused_before_the_charge(given, kind, said):
     assert curator.transcript.released == []
 
 
+def test_a_query_that_is_refused_gives_its_account_back():
+    """One weight for each cluster is needed, which the query finds out after the reservation."""
+    curator = opened(table())
+    with pytest.raises(ValueError, match="2 weights for 3 cells"):
+        explain(curator, CENTERS, sizes=SIZES[:2], schema=SCHEMA, epsilon=0.1)
+    assert curator.ledger.accounts == ()
+    assert curator.ledger.spent == (0, 0)
+
+
 def test_a_failure_after_the_charge_says_what_was_spent(monkeypatch):
     curator = opened(table())
 

@@ -50,7 +50,9 @@ def _second(more: list[str], alike: list[str]) -> str:
         return f"Also, {listed(more)}."
     if not alike:
         return "No other column was counted."
-    names = listed(alike) if len(alike) <= NAMED else f"the other {len(alike)} columns"
+    names = " and ".join(", ".join(part) for part in (alike[:-1], alike[-1:]) if part)
+    if len(alike) > NAMED:
+        names = f"the other {len(alike)} columns"
     return f"In {names} it is much like the rest, as far as the noise lets one see."
 
 

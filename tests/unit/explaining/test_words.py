@@ -139,7 +139,7 @@ def test_two_sentences():
         "Cluster 0, about 1,200 people: older than the rest (median 67 ± 3, against 20), and work "
         "is part-time for 71.0 ± 0.4 % (for 40 % of the rest)."
     )
-    assert second == "In rain, and sun it is much like the rest, as far as the noise lets one see."
+    assert second == "In rain and sun it is much like the rest, as far as the noise lets one see."
 
 
 def test_the_second_sentence_goes_on_or_says_that_there_is_no_more():
@@ -150,6 +150,14 @@ def test_the_second_sentence_goes_on_or_says_that_there_is_no_more():
     assert (
         told([1000, 1000], AGE, *ALIKE).sentences(0)[1].startswith("In the other 5 columns it is")
     )
+
+
+@pytest.mark.parametrize(
+    ("many", "said"),
+    [(1, "In rain it"), (3, "In rain, sun and snow it"), (4, "In rain, sun, snow and wind it")],
+)
+def test_columns_that_are_alike_are_named_if_there_are_few(many, said):
+    assert told([1000, 1000], AGE, *ALIKE[:many]).sentences(0)[1].startswith(said)
 
 
 def test_clusters_that_are_alike_or_too_small():
