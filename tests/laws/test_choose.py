@@ -16,6 +16,7 @@ from sfumato._core.testing import ReplayedNoise, log_probabilities
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels.costs import LIMB, candidate_costs
 from tests.laws.harness import BOX, blobs, curator_of, without_noise
+from tests.unit import gaps
 
 coordinate = st.one_of(st.integers(-REACH, REACH), st.sampled_from([-REACH, 0, REACH]))
 row = st.tuples(coordinate, coordinate)
@@ -36,10 +37,7 @@ def scores(score, rows):
 def slow_costs(candidates, rows):
     """The definition, in Python integers."""
     return [
-        sum(
-            min(sum((int(x) - int(c)) ** 2 for x, c in zip(r, p, strict=True)) for p in points)
-            for r in rows
-        )
+        sum(min(gaps.square([int(x) for x in r], p) for p in points) for r in rows)
         for points in candidates.tolist()
     ]
 
