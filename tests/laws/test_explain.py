@@ -68,10 +68,10 @@ NEIGHBOURS = {
 }
 ASKED = {
     "chosen": ({}, 0),
-    "chosen, Gaussian": ({}, F(1, 10**6)),
+    "chosen, Gaussian": ({}, F(1, 100)),
     "named": ({"columns": ["income", "age"]}, 0),
     "features alone": ({"columns": ["work", "age", "hour"]}, 0),
-    "all by name, Gaussian": ({"columns": COLUMNS}, F(1, 10**6)),
+    "all by name, Gaussian": ({"columns": COLUMNS}, F(1, 100)),
 }
 asked = pytest.mark.parametrize(("given", "delta"), ASKED.values(), ids=ASKED)
 
@@ -142,6 +142,7 @@ def test_it_spends_its_epsilon_and_no_more(given, delta):
             assert account.spent(kind)[0] == cap[0]
     assert told.receipt.guarantee.amount == F(3, 10)
     assert told.receipt.guarantee.delta == delta
+    assert told.receipt.lines[-1].mechanism == ("gaussian" if delta else "laplace")
     assert [line.released for line in told.receipt.lines] == [True] * len(account.entries)
 
 
@@ -172,7 +173,7 @@ PLAIN = {
 
 @pytest.mark.parametrize("pair", PLAIN.values(), ids=PLAIN)
 @pytest.mark.parametrize("nan", ["ignore", "center", "drop"])
-@pytest.mark.parametrize("delta", [0, F(1, 10**6)])
+@pytest.mark.parametrize("delta", [0, F(1, 10**6), F(1, 20)])
 def test_without_a_schema_too(pair, nan, delta):
     centers, sizes = np.array([[-0.5, 0.2], [0.3, 0.9]]), np.array([9.0, 3.0])
     one, other = (

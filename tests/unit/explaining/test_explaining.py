@@ -21,6 +21,7 @@ from sfumato import (
     Weight,
     load,
 )
+from sfumato._accounting.budget import Caps
 from sfumato._core.testing import ReplayedNoise
 from sfumato._explaining import LEAST, MOST, Plan, explain, plan_of
 from tests.no_noise import NoNoise
@@ -220,9 +221,12 @@ def test_plans_depend_on_public_numbers():
     assert plan_of(40, sizes * 10, 10, F(1, 5), F(0), every=False).picks == LEAST
     assert plan_of(40, sizes, 1, F(1, 5), F(0), every=True).picks is None
     assert plan_of(40, sizes * 10**5, 1, F(1, 5), F(0), every=False).picks is None
-    gaussian = plan_of(40, sizes * 10, 1, F(1, 5), F(1, 10**6), every=False)
+    gaussian = plan_of(40, sizes * 10, 1, F(1, 5), F(1, 100), every=False)
     assert gaussian.picks == MOST
-    assert (gaussian.caps.pure, gaussian.caps.gaussian) == (F(1, 25), (F(4, 25), F(1, 10**6)))
+    assert (gaussian.caps.pure, gaussian.caps.gaussian) == (F(1, 25), (F(4, 25), F(1, 100)))
+    pure = plan_of(40, sizes * 10, 1, F(1, 5), F(1, 10**9), every=False)
+    assert pure.caps == Caps(pure=F(1, 5)), "Laplace noise is less for five columns"
+    assert plan_of(40, sizes, 1, F(1, 5), F(1, 10**9), every=True).delta == F(1, 10**9)
     assert plan_of(3, sizes * 0 - 5, 1, F(1, 5), F(0), every=False).slices == 4
     assert plan_of(3, sizes * 100, 1, F(1, 5), F(0), every=False).slices == 16
 
