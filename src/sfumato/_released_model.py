@@ -158,7 +158,7 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         epsilon : float, default=0.2
             The privacy budget ε of the explanation.
         delta : float, default=0.0
-            0 is pure ε-DP; a δ above 0 allows Gaussian noise, which is less for many columns.
+            0 is pure ε-DP; a δ above 0 allows Gaussian noise, where that is less.
 
         Returns
         -------

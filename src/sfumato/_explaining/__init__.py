@@ -24,8 +24,7 @@ from sfumato._core.queries.choose import Guesses
 from sfumato._core.queries.cubes import NearestInProjection
 from sfumato._core.queries.projection import Projection
 from sfumato._explaining.columns import FEWEST, MOST_SLICES, Binned, binned
-from sfumato._explaining.estimate import sizes_of
-from sfumato._explaining.explanation import Explanation, explained
+from sfumato._explaining.explanation import Explanation, explained, sizes_of
 from sfumato._lattice.box import REACH, Box
 from sfumato._ledger.durable import DurableLedger
 from sfumato._schema.kinds import Column, Number
@@ -50,7 +49,8 @@ HEAVIEST = 64
 class Plan:
     """How an explanation divides its budget, by public numbers alone.
 
-    Of the columns `picks` are chosen; None counts them all. Numbers are cut into `slices`.
+    Of the columns `picks` are chosen; None counts them all. Numbers are cut into `slices`. Counts
+    get Gaussian noise where `delta` is above 0: of the δ that was allowed, if that is less noise.
     """
 
     epsilon: Fraction
@@ -78,11 +78,11 @@ def plan_of(
     middling = float(np.median(np.maximum(sizes, 1.0)))
     clear, fit = (_columns_within(r * middling / rows, epsilon, delta) for r in (CLEAR, READABLE))
     enough = max(LEAST, clear, min(MOST, int(fit * (1 - CHOOSING))))
-    picks = None if every or n_columns <= enough * 5 // 4 else enough
+    picks = None if every or n_columns <= math.ceil(enough / (1 - CHOOSING)) else enough
     for_counts = epsilon * (1 - CHOOSING) if picks else epsilon
-    std = rows * _std_of(picks or n_columns, for_counts, delta)
-    slices = int(np.clip(middling / (4 * std), FEWEST, MOST_SLICES))
-    return Plan(epsilon, delta, picks, slices)
+    laplace, best = (_std_of(picks or n_columns, for_counts, d) for d in (Fraction(0), delta))
+    slices = int(np.clip(middling / (4 * rows * best), FEWEST, MOST_SLICES))
+    return Plan(epsilon, delta if best < laplace else Fraction(0), picks, slices)
 
 
 def explain(
@@ -280,16 +280,20 @@ def _weights(sizes: Floats) -> list[int]:
 
 
 def _std_of(columns: int, epsilon: Fraction, delta: Fraction) -> float:
-    """The deviation of a count, of so many columns together, for one row as neighbour."""
-    if delta:
-        return math.sqrt(columns / float(mu2_of(epsilon, delta)))
-    return math.sqrt(2) * columns / float(epsilon)
+    """The deviation of a count, of so many columns together, for one row as neighbour.
+
+    That of Laplace noise, or of Gaussian noise where δ allows it and it is less.
+    """
+    laplace = math.sqrt(2) * columns / float(epsilon)
+    return min(laplace, math.sqrt(columns / float(mu2_of(epsilon, delta)))) if delta else laplace
 
 
 def _columns_within(std: float, epsilon: Fraction, delta: Fraction) -> int:
     """How many columns can be counted with this deviation at most."""
-    ratio = std / _std_of(1, epsilon, delta)
-    return int(min(ratio**2 if delta else ratio, 2.0**20))
+    fit = std * float(epsilon) / math.sqrt(2)
+    if delta:
+        fit = max(fit, std**2 * float(mu2_of(epsilon, delta)))
+    return int(min(fit, 2.0**20))
 
 
 def _notes(bins: Sequence[Binned]) -> tuple[str, ...]:

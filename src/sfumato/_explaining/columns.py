@@ -32,14 +32,14 @@ class Binned:
     """One column with its public bins.
 
     `labels` name the bins of values; where missing cells have a bin of their own it is the last
-    one, after these. `edges`, in the cube, are where bins of a number or a date begin and end.
+    one, after these. `sliced` bins are equal slices of a number or a date, on the column's scale.
     """
 
     name: str
     column: Column
     bins: Bins
     labels: tuple[str, ...]
-    edges: Floats | None = None
+    sliced: bool = False
 
     @property
     def with_missing(self) -> bool:
@@ -56,13 +56,27 @@ class Binned:
 
         Values are taken to be spread evenly on the column's scale within a bin.
         """
-        up_to = np.cumsum(shares)
-        place = min(int(np.searchsorted(up_to, part)), len(shares) - 1)
-        if self.edges is None:
+        place = self._place(shares, part)
+        if not self.sliced:
             return float(place)
-        low, high = self.edges[place], self.edges[place + 1]
-        within = (part - (up_to[place] - shares[place])) / shares[place] if shares[place] else 0.5
-        point = low + min(max(within, 0.0), 1.0) * (high - low)
+        before = float(shares[:place].sum())
+        within = (part - before) / shares[place] if shares[place] else 0.5
+        return self._code(place + min(max(within, 0.0), 1.0))
+
+    def grain(self, shares: Floats) -> float:
+        """An eighth of the bin that the median lies in; 0 where bins are levels."""
+        if not self.sliced:
+            return 0.0
+        place = self._place(shares, 0.5)
+        return (self._code(place + 1) - self._code(place)) / 8
+
+    @staticmethod
+    def _place(shares: Floats, part: float) -> int:
+        return min(int(np.searchsorted(np.cumsum(shares), part)), len(shares) - 1)
+
+    def _code(self, place: float) -> float:
+        """The code at a place among equal bins, the first of which begins at 0."""
+        point = 2 * place / len(self.labels) - 1
         return float(self.column.decoded(np.array([[point]]))[0, 0])
 
     def said(self, code: float) -> str:
@@ -127,7 +141,7 @@ def _line(name: str, column: Column, start: int, slices: int, gaps: bool) -> Bin
     codes = column.decoded(edges[:, np.newaxis])[:, 0]
     shown = [str(column.cell(c)) if isinstance(column, Date) else number(c) for c in codes]
     labels = tuple(f"{a} to {b}" for a, b in pairwise(shown))
-    return Binned(name, column, OrMissing(bins) if gaps else bins, labels, edges)
+    return Binned(name, column, OrMissing(bins) if gaps else bins, labels, sliced=True)
 
 
 def _circle(name: str, column: Cycle, start: int, parts: int, gaps: bool) -> Binned:

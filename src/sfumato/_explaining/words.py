@@ -13,6 +13,9 @@ from sfumato._schema.levels import Ordinal
 CERTAIN = 2.0
 """Deviations of the noise by which a difference must stand out to be told."""
 
+NOTICEABLE = 0.05
+"""How far a cluster must be from the rest in a column, from 0 to 1, for that to be told."""
+
 FIRST, NEXT, NAMED = 3, 3, 4
 """Differences in the first sentence and in the second; columns that are named as alike."""
 
@@ -36,7 +39,7 @@ def sentences_of(told: Any, cluster: int) -> tuple[str, str]:  # noqa: ANN401
     if not told_of:
         return (
             f"{head}: much like the rest in every column that was counted.",
-            "Where it differs, it does by less than the noise.",
+            "Where it differs, it does by little, or by less than the noise.",
         )
     first = f"{head}: {listed(told_of[:FIRST])}."
     return first, _second(told_of[FIRST : FIRST + NEXT], alike)
@@ -47,12 +50,16 @@ def _second(more: list[str], alike: list[str]) -> str:
         return f"Also, {listed(more)}."
     if not alike:
         return "No other column was counted."
-    names = listed(alike) if len(alike) <= NAMED else f"the other {len(alike)} columns"
+    names = " and ".join(", ".join(part) for part in (alike[:-1], alike[-1:]) if part)
+    if len(alike) > NAMED:
+        names = f"the other {len(alike)} columns"
     return f"In {names} it is much like the rest, as far as the noise lets one see."
 
 
 def difference(column: Any, i: int) -> str:  # noqa: ANN401
-    """How a cluster differs from the rest in a column; empty where noise could explain it."""
+    """How a cluster differs from the rest in a column; empty where it hardly does, or by noise."""
+    if column.score[i] < NOTICEABLE:
+        return ""
     return _by_missing(column, i) or _by_median(column, i) or _by_bin(column, i)
 
 
@@ -69,7 +76,7 @@ def _by_median(column: Any, i: int) -> str:  # noqa: ANN401
     if not column.binned.ordered:
         return ""
     here, there = column.median[i], column.rest_median[i]
-    noise = (column.median_high[i] - column.median_low[i]) / 2
+    noise = column.median_std[i]
     if abs(here - there) <= CERTAIN * noise or here == there:
         return ""
     against = f"median {median(column, i)}, against {_said(column, there, noise)}"
@@ -83,8 +90,9 @@ def _by_bin(column: Any, i: int) -> str:  # noqa: ANN401
     apart = column.shares[i] - column.rest[i]
     noise = np.sqrt(column.share_std[i] ** 2 + column.rest_std[i] ** 2)
     sure = np.where(np.abs(apart) > CERTAIN * noise, apart, 0.0)
-    more = int(sure.argmax())
-    bin_ = more if sure[more] > 0 else int(sure.argmin())
+    more, less = int(sure.argmax()), int(sure.argmin())
+    # What there is more of is easier to read than what there is less of.
+    bin_ = more if 2 * sure[more] >= -sure[less] else less
     if sure[bin_] == 0:
         return ""
     share = percent(column.shares[i, bin_], column.share_std[i, bin_])
@@ -110,7 +118,7 @@ def _for(column: Any, label: str, share: str, rest: float, less: bool) -> str:  
 def median(column: Any, i: int) -> str:  # noqa: ANN401
     """The median of a column in a cluster, with its deviation."""
     here = column.median[i]
-    noise = (column.median_high[i] - column.median_low[i]) / 2
+    noise = column.median_std[i]
     said = _said(column, here, noise)
     if isinstance(column.binned.column, Date):
         days = math.ceil(noise)
@@ -120,20 +128,25 @@ def median(column: Any, i: int) -> str:  # noqa: ANN401
         return said if ends[0] == ends[1] else f"{said} (from {ends[0]} to {ends[1]})"
     if noise == 0:
         return said
-    return f"{said} ± {noise:,.{_decimals(noise)}f}"
+    step = 10.0 ** _place(noise)
+    return f"{said} ± {_rounded(math.ceil(noise / step - 1e-9) * step, _place(noise))}"
 
 
 def _said(column: Any, code: float, noise: float) -> str:  # noqa: ANN401
     """A code in as many digits as its noise leaves."""
     if isinstance(column.binned.column, Date | Ordinal) or noise == 0:
         return str(column.binned.said(code))
-    return f"{code:,.{_decimals(noise)}f}"
+    return _rounded(code, _place(noise))
 
 
-def _decimals(noise: float) -> int:
-    """Places after the point at which noise has its first digit, after rounding."""
-    place = -math.floor(math.log10(noise))
-    return max(0, min(12, place - (round(noise, max(0, place)) >= 10.0 ** (1 - place))))
+def _place(noise: float) -> int:
+    """The place of the first digit of noise, rounded up: 0 for ones, 1 for tens, −1 for tenths."""
+    place = math.floor(math.log10(noise))
+    return place + (math.ceil(noise / 10.0**place - 1e-9) == 10)
+
+
+def _rounded(value: float, place: int) -> str:
+    return f"{round(value / 10.0**place) * 10.0**place:,.{max(0, -place)}f}"
 
 
 def percent(share: float, std: float) -> str:
@@ -206,5 +219,5 @@ def _cells(column: Any, i: int) -> tuple[str, str]:  # noqa: ANN401
 
 
 def _rest_median(column: Any, i: int) -> str:  # noqa: ANN401
-    noise = (column.median_high[i] - column.median_low[i]) / 2
+    noise = column.median_std[i]
     return _said(column, column.rest_median[i], noise)
