@@ -68,6 +68,10 @@ CHAPTERS: dict[str, tuple[str, str]] = {
         "_core/queries/histograms.py _core/releases/histograms.py _private_bounds/estimate.py "
         "_private_bounds/__init__.py",
     ),
+    "groups": (
+        "Rows per group",
+        "_core/queries/group_sizes.py _core/releases/group_sizes.py",
+    ),
     "ledger": (
         "Durable ledgers",
         "_ledger/durable.py _ledger/modes.py _ledger/store.py _ledger/sqlite.py "

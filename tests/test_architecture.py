@@ -24,12 +24,13 @@ SENSITIVE = {
     "counts_each": ("CountsBatch",),
     "breakdown": ("Breakdown",),
     "first_below": ("RowsBeyond",),
-    "choose": ("Cost", "Swaps"),
+    "choose": ("Cost", "Swaps", "Guesses"),
     "projection": ("Projection",),
     "max_cover": ("Grids",),
     "moments": ("Squares", "Products"),
     "privtree": ("Branches",),
     "histograms": ("Histogram",),
+    "group_sizes": ("GroupSizes",),
 }
 MECHANISMS = {
     "mechanisms": None,

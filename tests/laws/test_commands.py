@@ -87,6 +87,28 @@ def test_fit_prints_and_writes_the_answers_alone(check, bounds, shown, budget):
     check_both(check, (*FIT, *bounds, *shown), budget)
 
 
+SCHEMA = """
+[columns.a]
+kind = "number"
+lower = 0
+upper = 1
+missing = "drop"
+[columns.b]
+kind = "cycle"
+period = 2
+"""
+
+
+@pytest.mark.parametrize("shown", [(), ("--json",)], ids=["text", "json"])
+def test_fit_with_a_schema_prints_and_writes_the_answers_alone(check, shown, tmp_path_factory):
+    schema = tmp_path_factory.mktemp("declared") / "schema.toml"
+    schema.write_text(SCHEMA)
+    check_both(check, (*FIT, "--schema", schema, *shown))
+    schema.write_text('groups = "id"\n' + SCHEMA)
+    words = (*FIT, "--schema", schema, "--max-rows-per-group", 4, *shown)
+    check_all(check, words, (ROWS, LABELS), GROUPED.values())
+
+
 @pytest.mark.parametrize("method", ["dplloyd", "gkm", "hybrid", "balcan", "maxcover"])
 def test_fit_by_other_methods(check, method):
     check_both(check, (*FIT, *GIVEN, "--method", method, "--nan", "drop"), "approximate")

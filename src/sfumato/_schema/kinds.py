@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
@@ -108,6 +109,12 @@ class Column(ABC):
     def nearest_codes(self, points: Floats) -> Floats:
         """The codes (n,) of points (n, width), for a weight of 1: those of synthetic rows."""
         return self.decoded(points)[:, 0]
+
+    def weighing(self, weight: float) -> Self:
+        """The same column with another weight."""
+        found = copy(self)
+        object.__setattr__(found, "weight", weight)
+        return found
 
     def public(self) -> str:
         """What is declared, in words."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +93,7 @@ class Schema(Encoding):
                 listed = ", ".join(self.columns)
                 raise ValueError(f"the schema has no column {name!r}; its columns are {listed}")
             column = self.columns[name]
-            chosen[name] = column if column.weight else replace(column, weight=1.0)
+            chosen[name] = column if column.weight else column.weighing(1.0)
         if self.weights is not None:
             chosen[self.inputs[-1]] = self.weights
         return Schema(chosen, groups=self.groups)

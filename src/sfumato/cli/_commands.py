@@ -153,6 +153,14 @@ class SchemaInit(Reading):
     """Write a template of a schema for a file, for its owner. No value of a row is in it."""
 
     data: Data
+    header: Annotated[
+        bool | None,
+        Option(
+            "--header/--no-header",
+            help="Whether the first line of a text table names the columns. Default: guessed.",
+            show_default=False,
+        ),
+    ] = None
     output: Annotated[
         Path | None, option("FILE", "Where to write. Default: standard output.", "--output", "-o")
     ] = None

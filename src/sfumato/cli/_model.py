@@ -13,7 +13,7 @@ import typer
 
 from sfumato._accounting.budget import Ledger
 from sfumato._base.files import atomic_path, write_whole
-from sfumato._base.validation import check_epsilon, check_whole
+from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._core.curator import Curator
 from sfumato._private_kmeans import PrivateKMeans
 from sfumato._schema.kinds import Column, Cycle, Date, Flag, Number
@@ -107,7 +107,7 @@ def _rounded(value: float, low: float, high: float) -> float:
 
 def run_explain(request: o.Explain) -> None:
     """Explain clusters, print it, and write it. All that can be refused is refused before."""
-    epsilon = check_epsilon(request.epsilon)
+    epsilon, delta = check_epsilon(request.epsilon), check_delta(request.delta)
     check_large(request, request.epsilon)
     if request.output is not None:
         inputs = filter(None, [request.model, request.data, request.schema])
@@ -115,16 +115,18 @@ def run_explain(request: o.Explain) -> None:
     model = load_model(request.model, None)
     schema = _schema(request, model)
     columns = _asked(request, schema)
-    curator = _curator(request, model, schema, ledger_of(request) or Ledger(epsilon))
+    curator = _curator(request, model, schema, ledger_of(request) or Ledger(epsilon, delta))
     with passes(f"explaining {request.model.name} by {request.data.name}"):
-        explained: Any = model.explain(curator, columns=columns, epsilon=request.epsilon)
+        explained: Any = model.explain(
+            curator, columns=columns, epsilon=request.epsilon, delta=request.delta
+        )
     text = explained.to_json()
     if request.output is not None:
         _write(request.output, text, request.epsilon)
     if request.as_json:
         typer.echo(text)
         return
-    console().print(str(explained))
+    typer.echo(str(explained))
     if request.output is not None:
         console().print(f"Written to {request.output}", soft_wrap=True)
 

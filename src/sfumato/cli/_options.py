@@ -69,7 +69,7 @@ class Reading(Command):
         Option(
             "--header/--no-header",
             help="Whether the first line of a text table names the columns. Say so, or name "
-            "columns in --columns or --bounds: it is not guessed.",
+            "columns in --columns, --bounds or --schema: it is not guessed.",
             show_default=False,
         ),
     ] = None
@@ -107,8 +107,9 @@ class Refusing(Reading):
     on_bad_row: Annotated[
         BadRow,
         Option(
-            help="refuse: read the file once before anything is spent, and stop if a cell holds "
-            "text or a row has too few or too many fields. policy: treat such cells as missing."
+            help="refuse: read the file once before anything is spent, and stop if a cell is no "
+            "number, or not as the schema declares, or a row has too few or too many fields. "
+            "policy: treat such cells as missing."
         ),
     ] = BadRow.REFUSE
 
@@ -327,6 +328,7 @@ class Explain(Grouped, Charged):
     model: Model
     data: Data
     epsilon: Epsilon
+    delta: Delta = 0.0
     columns: Annotated[
         list[str] | None,
         option("A,B,…", "Columns to explain the clusters by. Default: all that are declared."),
