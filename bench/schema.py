@@ -1,6 +1,6 @@
 """What bounds, scales and weights of a schema cost, on a made table.
 
-    python -m bench schema           # measures what the table lacks, and writes it into docs/schema.md
+    python -m bench schema      # measures what the table lacks, and writes it into docs/schema.md
 
 Four groups of 2,500 people differ in age, income and blood pressure, two of them in income alone. A
 coin says nothing about the groups. A result is the adjusted Rand index of the clusters and the
@@ -49,7 +49,11 @@ INCOMES = {
 CASES = {
     "bounds": {name: {**OTHERS, "income": column} for name, column in INCOMES.items()},
     "weights": {
-        f"{weight:g}": {**OTHERS, "income": KNOWN, "coin": Category("heads", "tails", weight=weight)}
+        f"{weight:g}": {
+            **OTHERS,
+            "income": KNOWN,
+            "coin": Category("heads", "tails", weight=weight),
+        }
         for weight in (0, 0.1, 0.25, 0.5, 1)
     },
 }
