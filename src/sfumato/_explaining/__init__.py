@@ -28,8 +28,9 @@ from sfumato._explaining.estimate import sizes_of
 from sfumato._explaining.explanation import Explanation, explained
 from sfumato._lattice.box import REACH, Box
 from sfumato._ledger.durable import DurableLedger
-from sfumato._schema.kinds import Column, Number, Weight
+from sfumato._schema.kinds import Column, Number
 from sfumato._schema.schema import Schema
+from sfumato._schema.weight import Weight
 
 READABLE, CLEAR = 0.02, 0.001
 """Deviations of a count, over the size of a middling cluster: shares can just be read with the

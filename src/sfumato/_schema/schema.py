@@ -12,8 +12,9 @@ import numpy as np
 from sfumato._base.files import write_whole
 from sfumato._schema import toml
 from sfumato._schema.encoding import Encoding
-from sfumato._schema.kinds import Column, Cycle, Date, Flag, Number, Weight
+from sfumato._schema.kinds import Column, Cycle, Date, Flag, Number
 from sfumato._schema.levels import LEVEL, Category, Ordinal
+from sfumato._schema.weight import Weight
 
 KINDS: dict[str, type[Column]] = {
     kind.kind: kind for kind in (Number, Category, Ordinal, Flag, Date, Cycle, Weight)

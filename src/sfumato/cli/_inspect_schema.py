@@ -17,10 +17,11 @@ from rich.console import Console
 from sfumato._base.labels import NO_LABEL, key_of
 from sfumato._base.types import Floats
 from sfumato._schema import cells as read
-from sfumato._schema.kinds import Column, Date, Number, Weight
+from sfumato._schema.kinds import Column, Date, Number
 from sfumato._schema.levels import Category, Ordinal
 from sfumato._schema.schema import Schema
 from sfumato._schema.toml import value_of
+from sfumato._schema.weight import Weight
 from sfumato.cli import _options as o
 from sfumato.cli._app import WRONG_INPUT, print_json, progress
 from sfumato.cli._guess import Cells, Look, cells_in
