@@ -322,6 +322,12 @@ def counts_levels(split: BudgetSplit) -> bool:
     return bool(task.levels) and errors_of(task, pure=split.steps.pure).by_counts
 
 
+def _outside(split: BudgetSplit, noise: float = 0.0) -> float:
+    """The part of rows that the radius of a full step leaves outside."""
+    fit = split.steps.fit
+    return min(0.5, max(0.03, noise, 16 / (fit.per_row(split.radius) * fit.n)))
+
+
 def _in_full(curator: Curator, moved: Clusters, split: BudgetSplit) -> Clusters:
     """Clipped steps in all columns, each within a radius found for it."""
     (k, d), fit = moved.centers.shape, split.steps.fit
@@ -331,7 +337,7 @@ def _in_full(curator: Curator, moved: Clusters, split: BudgetSplit) -> Clusters:
             moved = _in_span(curator, moved, split)
         if split.asks_radius:
             noise = k * math.sqrt(d) * split.steps.noise(part, d) / fit.n
-            outside = min(0.5, max(0.03, noise, 16 / (fit.per_row(split.radius) * fit.n)))
+            outside = _outside(split, noise)
             share = split.radius_share(last=last)
             found = radius_around(curator, moved.centers, share, outside=outside, n=fit.n)
             radii = np.minimum(moved.radii, 1.2 * found) if d <= 12 else np.full(k, found)
@@ -350,14 +356,9 @@ def _by_counts(curator: Curator, moved: Clusters, split: BudgetSplit) -> Cluster
     for i, part in enumerate(split.full):
         last = i == len(split.full) - 1
         if q and split.asks_radius:
-            outside = min(0.5, max(0.03, 16 / (fit.per_row(split.radius) * fit.n)))
-            found = radius_around(
-                curator.view(numbers),
-                moved.centers[:, :q],
-                split.radius_share(last=last),
-                outside=outside,
-                n=fit.n,
-            )
+            share, seen = split.radius_share(last=last), curator.view(numbers)
+            outside = _outside(split)
+            found = radius_around(seen, moved.centers[:, :q], share, outside=outside, n=fit.n)
             moved = replace(moved, radii=np.full(k, _BEYOND * found))
         share = split.steps.last() if last else split.steps.share(part)
         moved = refine_counts(curator, moved, share, fit.task, fit.rows)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import cbrt, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -55,28 +56,36 @@ def n_numbers(task: Task) -> int:
 
 def step_errors(task: Task, per_sum: Fraction, *, pure: bool) -> StepErrors:
     """Compare both ways of a step; `per_sum` is what counts get beside a Gaussian sum."""
-    d, q, c = task.n_features, n_numbers(task), len(task.levels)
+    d, q = task.n_features, n_numbers(task)
     numbers = _NUMBER * q
     wide = _widths(task.levels)
     radius = numbers + _CATEGORY * sum(
         w * (1 - 1 / one.width) for w, one in zip(wide, task.levels, strict=True)
     )
-    coordinates = sum(w * one.width for w, one in zip(wide, task.levels, strict=True))
-    if pure:
-        counted, part = _divided(q * (q + 3) * numbers, coordinates * 2 * c * c, pure=True)
-        return StepErrors(d * (d + 3) * radius, counted, part, sqrt(radius))
-    counted, part = _divided(q * numbers, coordinates * c, pure=False)
-    return StepErrors(d * float(1 + per_sum) * radius, counted, part, sqrt(radius))
+    sums = q * (q + 3) if pure else q
+    best = _divided(sums * numbers, _of_counts(task, pure=pure), pure=pure)
+    whole = d * (d + 3) if pure else d * float(1 + per_sum)
+    return StepErrors(whole * radius, best.error, best.first, sqrt(radius))
 
 
 def mean_part(task: Task, *, pure: bool) -> float:
     """The part of the share of a mean that is for the sums of numbers."""
-    q, c = n_numbers(task), len(task.levels)
+    q = n_numbers(task)
+    cube = q * (q + 2) * (q + 3) / 3
+    return _divided(cube if pure else q * q, _of_counts(task, pure=pure), pure=pure).first
+
+
+def unclipped(task: Task, *, pure: bool) -> Division:
+    """Sums of numbers that are not clipped, with noise of their own, and counts of levels."""
+    q = n_numbers(task)
+    return _divided(2 * q**3 if pure else q * q, _of_counts(task, pure=pure), pure=pure)
+
+
+def _of_counts(task: Task, *, pure: bool) -> float:
+    """The squared error of all coordinates of levels by counts with ε = 1, or μ = 1."""
+    c = len(task.levels)
     wide = zip(_widths(task.levels), task.levels, strict=True)
-    coordinates = sum(w * one.width for w, one in wide)
-    if pure:
-        return _divided(q * (q + 2) * (q + 3) / 3, coordinates * 2 * c * c, pure=True)[1]
-    return _divided(q * q, coordinates * c, pure=False)[1]
+    return sum(w * one.width for w, one in wide) * (2 * c * c if pure else c)
 
 
 def _widths(levels: Sequence[Levels]) -> list[float]:
@@ -84,11 +93,18 @@ def _widths(levels: Sequence[Levels]) -> list[float]:
     return [(2 * one.high / REACH) ** 2 for one in levels]
 
 
-def _divided(first: float, second: float, *, pure: bool) -> tuple[float, float]:
+class Division(NamedTuple):
+    """The error of two answers that share a budget, and the part of the first."""
+
+    error: float
+    first: float
+
+
+def _divided(first: float, second: float, *, pure: bool) -> Division:
     """The least of first/x² + second/(1 − x)², or first/x + second/(1 − x), and its x."""
     root = cbrt if pure else sqrt
     a, b = root(first), root(second)
-    return (a + b) ** (3 if pure else 2), a / (a + b)
+    return Division((a + b) ** (3 if pure else 2), a / (a + b))
 
 
 def shares_of(points: Floats, one: Levels) -> Floats:
