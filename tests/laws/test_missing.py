@@ -103,8 +103,8 @@ def numbers(query, state):
     return -query.scores(state) if isinstance(query, Cost | Swaps) else state
 
 
-@BACKENDS
 @by_query
+@BACKENDS
 def test_every_query_is_the_sum_of_what_it_makes_of_each_row(query, definition, backend):
     alone = [np.array(definition([int(x) for x in row])) for row in ROWS]
     order = np.random.default_rng(0).permutation(len(ROWS))
@@ -114,8 +114,8 @@ def test_every_query_is_the_sum_of_what_it_makes_of_each_row(query, definition, 
         np.testing.assert_array_equal(asked(query, ROWS[order]), sum(alone))
 
 
-@BACKENDS
 @by_query
+@BACKENDS
 def test_one_row_with_gaps_moves_no_answer_by_more_than_declared(query, definition, backend):
     inner = query.kernel if isinstance(query, MappedKernel) else query
     with use_loops(backend):
@@ -140,8 +140,8 @@ def test_one_row_with_gaps_moves_no_answer_by_more_than_declared(query, definiti
                 assert np.square(moved).sum() <= most.l2_squared
 
 
-@BACKENDS
 @pytest.mark.parametrize("by", VIEWS.values(), ids=VIEWS.keys())
+@BACKENDS
 def test_a_projection_shows_each_row_as_defined(by, backend):
     expected = [gaps.projected([int(x) for x in row], by) for row in ROWS]
     with use_loops(backend):
