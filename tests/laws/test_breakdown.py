@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._accounting.budget import Caps
+from sfumato._core.queries import breakdown
 from sfumato._core.queries.breakdown import (
     ABSENT,
     BINS,
@@ -72,6 +73,7 @@ SOME = [
     (-1, 5, ABSENT, 9, REACH, REACH),
     (-REACH, -HIGH, HIGH, HIGH, ABSENT, 9),
     (REACH, 0, 0, 1, -9, ABSENT),
+    (100, -100, 30_000, 5, 30_000, -20_000),
     CORNER,
     GONE,
 ]
@@ -105,6 +107,9 @@ def slow(query, rows):
     """The definition; the cell of a row is where it is counted alone."""
     state = query.empty()
     for one in rows:
+        missing = [x == ABSENT for x in one]
+        if any(missing) if isinstance(query.cells, NearestInProjection) else all(missing):
+            continue
         alone = Counts(query.cells).empty()
         Counts(query.cells).add(lattice([one]), alone)
         assert alone.sum() == 1
@@ -183,6 +188,17 @@ def test_exhaustively_on_a_small_domain(query):
             l1, l2_squared = size(exact(query, [*rows, extra]) - exact(query, rows))
             assert l1 <= declared.l1
             assert l2_squared <= declared.l2_squared
+
+
+def test_a_row_that_has_nothing_is_counted_nowhere(monkeypatch):
+    seen = []
+    label = breakdown.cells_of_nearest
+    monkeypatch.setattr(
+        breakdown, "cells_of_nearest", lambda rows, c: seen.append(len(rows)) or label(rows, c)
+    )
+    assert not exact(QUERIES["all kinds"], [GONE] * 3).any()
+    assert exact(QUERIES["all kinds"], [GONE, CORNER]).sum() == 3
+    assert seen == [0, 1], "no cell is looked for"
 
 
 def test_many_rows_are_the_sum_of_few():

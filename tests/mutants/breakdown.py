@@ -70,8 +70,8 @@ MUTANTS = {
     ),
     "cells in a projection are found without it": Mutant(
         QUERY,
-        "cells_of_nearest(self.cells.projection.see(rows), self.cells.cells.centers)",
-        "cells_of_nearest(rows[:, : self.cells.cells.n_features], self.cells.cells.centers)",
+        "cells_of_nearest(self.cells.projection.see(rows), centers)",
+        "cells_of_nearest(rows[:, : centers.shape[1]].copy(), centers)",
         f"{LAW}::test_counts_are_the_definition_for_both_loops_and_any_cut",
     ),
     "sums of some columns are noised for one": Mutant(
@@ -97,6 +97,18 @@ MUTANTS = {
         "for block, labels in by_nearest(loops, rows, centers):\n        part",
         "for block, labels in by_nearest(loops, rows[:, :q].copy(), first):\n        part",
         f"{COLUMNS}::test_without_noise_the_sums_are_the_definition",
+    ),
+    "a row without any value is in a cell": Mutant(
+        QUERY,
+        "rows = rows[present.any(axis=1)]",
+        "rows = rows[present.any(axis=1) | True]",
+        f"{LAW}::test_a_row_that_has_nothing_is_counted_nowhere",
+    ),
+    "a row with a gap is seen through a projection": Mutant(
+        QUERY,
+        "rows[present.all(axis=1)], self.cells.cells.centers",
+        "rows[present.any(axis=1)], self.cells.cells.centers",
+        f"{LAW}::test_counts_are_the_definition_for_both_loops_and_any_cut",
     ),
     "bins of somebody else are let in": Mutant(
         QUERY,

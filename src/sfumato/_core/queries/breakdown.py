@@ -157,9 +157,11 @@ BINS = (Levels, Slices, Directions)
 class Breakdown:
     """How many rows of each cell lie in each bin of each column: (cells, all bins in a line).
 
-    Sensitivity: a row lies in one cell and, in each column, in one bin of it or in none, whatever
-    its values. It moves at most one count of each of the c columns by 1: L1 = c, L2² = c, reached
-    by every row without a missing value.
+    A row without any coordinate is in no cell; in a projection one with any missing coordinate.
+
+    Sensitivity: a row lies in one cell, or in none, and in each column in one bin of it or in none,
+    whatever its values. It moves at most one count of each of the c columns by 1: L1 = c, L2² = c,
+    reached by every row without a missing value.
     """
 
     cells: Nearest | NearestInProjection
@@ -213,17 +215,22 @@ class Breakdown:
     def add(self, rows: Lattice, state: Ints) -> None:
         """Count one block of rows."""
         counts = state.reshape(-1)
-        for block in blocks(rows, self.cells.n_cells):
-            first = self._cells_of(block) * self.n_bins
+        for whole in blocks(rows, self.cells.n_cells):
+            block, cells = self._in_cells(whole)
+            first = cells * self.n_bins
             for column, line in zip(self.columns, self.lines(), strict=True):
                 places = column.places(block)
                 there = places != NONE
                 np.add.at(counts, first[there] + places[there] + line.start, 1)
 
-    def _cells_of(self, rows: Lattice) -> Ints:
+    def _in_cells(self, rows: Lattice) -> tuple[Lattice, Ints]:
+        """The rows that lie in a cell, as they are, and the numbers of their cells."""
+        present = rows != ABSENT
         if isinstance(self.cells, NearestInProjection):
-            return cells_of_nearest(self.cells.projection.see(rows), self.cells.cells.centers)
-        return cells_of_nearest(rows, self.cells.centers)
+            rows, centers = rows[present.all(axis=1)], self.cells.cells.centers
+            return rows, cells_of_nearest(self.cells.projection.see(rows), centers)
+        rows = rows[present.any(axis=1)]
+        return rows, cells_of_nearest(rows, self.cells.centers)
 
 
 def _check_whole(name: str, value: object, least: int, most: int | None) -> None:
