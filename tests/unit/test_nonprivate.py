@@ -7,7 +7,7 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
-from sfumato import nonprivate
+from sfumato import Category, Number, Schema, Weight, nonprivate
 
 X, Y = make_blobs(300, centers=4, n_features=3, random_state=0)
 CENTERS = np.array([X[Y == j].mean(axis=0) for j in range(4)])
@@ -111,3 +111,43 @@ def test_rows_are_whatever_fit_takes():
 def test_a_centre_without_a_value_is_refused():
     with pytest.raises(ValueError, match="centres must be finite"):
         nonprivate.labels(X, np.where(CENTERS == CENTERS[0, 0], np.nan, CENTERS), bounds=(-15, 15))
+
+
+MIXED = Schema(
+    a=Number(0, 10), c=Category("x", "y"), b=Number(0, 1, missing="drop"), w=Weight(0, 3)
+)
+TABLE = pd.DataFrame(
+    {"c": ["x", "y", "?", "x"], "w": [1, 2, 3, 0], "a": [0, 10, 5, None], "b": [0, 1, 0.5, None]}
+)
+
+
+def test_rows_of_a_schema_are_points_of_its_cube(tmp_path):
+    points = nonprivate.encoded(TABLE, MIXED)
+    level = np.sqrt(0.5)
+    expected = [
+        [-1, -1, level, -level],
+        [1, 1, -level, level],
+        [0, 0, np.nan, np.nan],
+        [np.nan] * 4,
+    ]
+    # Numbers come first, categories last; weights are no coordinate, and leave no row out.
+    np.testing.assert_allclose(points, expected)
+    TABLE.to_csv(tmp_path / "rows.csv", index=False)
+    np.testing.assert_allclose(nonprivate.encoded(tmp_path / "rows.csv", MIXED), expected)
+    array = TABLE[["a", "c", "b", "w"]].to_numpy()
+    for rows in (array, array[:, :-1]):
+        np.testing.assert_allclose(nonprivate.encoded(rows, MIXED), expected)
+
+
+def test_measures_with_a_schema_are_those_of_its_points(tmp_path):
+    points, centers = nonprivate.encoded(TABLE, MIXED), np.array([[-1.0, -1, 0, 0], [1, 1, 0, 0]])
+    for measure in (nonprivate.labels, nonprivate.inertia, nonprivate.nicv):
+        np.testing.assert_allclose(
+            measure(TABLE, centers, schema=MIXED), measure(points, centers), err_msg=str(measure)
+        )
+    assert nonprivate.clusters_with_members(TABLE, centers, schema=MIXED) == 2
+    assert nonprivate.nicv(TABLE[3:].assign(b=1), centers, schema=MIXED) == pytest.approx(1)
+    with pytest.raises(ValueError, match="leave bounds out"):
+        nonprivate.labels(TABLE, centers, bounds=(0, 1), schema=MIXED)
+    with pytest.raises(ValueError, match="same number of columns"):
+        nonprivate.labels(TABLE, centers[:, :2], schema=MIXED)
