@@ -99,7 +99,7 @@ MUTANTS = {
     ),
     "the method gets the whole budget as well": Mutant(
         "_private_bounds/estimate.py",
-        "taken = SLICE * (self.bounds is None) + ",
+        "taken = SLICE * self._estimates + ",
         "taken = ",
         f"{UNIT}::test_a_fit_releases_its_bounds_first",
     ),

@@ -76,8 +76,8 @@ MUTANTS = {
     ),
     "more rows of a group than its noise is for": Mutant(
         "_core/private_data.py",
-        "        other.rows_per_neighbour, other.neighbours = max_rows, neighbours_of(max_rows)\n",
-        "        other.neighbours = neighbours_of(max_rows)\n",
+        "        other.rows_per_neighbour = max_rows * self.copies\n",
+        "",
         f"{FIT}::test_a_curator_chooses_rows_per_group_once",
     ),
     "a fit has what the sizes cost": Mutant(
