@@ -67,7 +67,8 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     "schema": (
         "Tables with a schema",
         "_schema/schema.py _schema/encoding.py _schema/kinds.py _schema/levels.py _schema/cells.py "
-        "_schema/weight.py _schema/types.py _schema/toml.py engines/_cells.py _core/weighted.py _schema/__init__.py",
+        "_schema/weight.py _schema/types.py _schema/toml.py engines/_cells.py _core/weighted.py "
+        "_schema/__init__.py",
     ),
     "bounds": (
         "Private bounds",
@@ -126,11 +127,12 @@ FOR_TESTS = frozenset({"_core/testing.py"})
 
 NOT_ON_THE_DEFAULT_PATH = frozenset(
     """
-    _accounting/text.py _accounting/parallel.py _core/queries/cubes.py
+    _accounting/text.py _accounting/parallel.py _released_model.py _core/queries/cubes.py
     _core/queries/breakdown.py _core/releases/breakdown.py
-    _base/types.py _base/files.py _base/labels.py _base/distances.py engines/_parts.py
+    _base/types.py _base/files.py _base/labels.py _base/distances.py _core/parts.py
+    _core/declared.py engines/_parts.py
     _lattice/kernels/numba_loops.py _lattice/kernels/verify.py
-    _core/sampling/choice.py _core/sampling/bernoulli.py
+    _core/sampling/choice.py _core/sampling/bernoulli.py engines/_progress.py
     engines/_rows.py engines/_frames.py engines/_groups.py engines/__init__.py
     """.split()
 )

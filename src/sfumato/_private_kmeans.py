@@ -168,6 +168,8 @@ class PrivateKMeans(ReleasedModel):
             The fitted model.
 
         """
+        if self.n_jobs is None and not self.verbose:
+            return self._fit(X, groups, request)
         with threads(self.n_jobs), shown(self.verbose):
             return self._fit(X, groups, request)
 
@@ -182,7 +184,9 @@ class PrivateKMeans(ReleasedModel):
         opened = self._open(X, groups, Ledger(epsilon, delta))
         schema = opened.schema
         self.n_features_in_ = len(schema.features) if schema else opened.n_features
-        name_features(self, X, groups, schema)
+        self.__dict__.pop("feature_names_in_", None)
+        if type(X) is not np.ndarray:  # which has no names
+            name_features(self, X, groups, schema)
         for_method = opened.for_method if isinstance(opened, UnpreparedRows) else epsilon
         if n_rows is not None:
             n_rows = round(n_rows / _unit(schema))
@@ -212,7 +216,12 @@ class PrivateKMeans(ReleasedModel):
     ) -> None:
         """Keep what was released, and nothing else."""
         self.box_ = curator.box
-        keep_centers(self, centers.points, curator.schema)
+        for earlier in ("encoded_centers_", "schema_", "synopsis_", "request_"):
+            self.__dict__.pop(earlier, None)
+        if curator.schema is None:
+            self.cluster_centers_ = curator.box.from_lattice(centers.points)
+        else:
+            keep_centers(self, centers.points, curator.schema)
         unit = _unit(curator.schema)
         self.cluster_sizes_: Floats = centers.sizes * unit
         tables = ("Tables with a schema",) if curator.schema else ()
@@ -223,8 +232,6 @@ class PrivateKMeans(ReleasedModel):
             chapters=(*curator.ledger.chapters, curator.source, *tables, "Estimator"),
             notes=(*curator.notes, *notes, _nan_note(curator.box.nan)),
         )
-        self.__dict__.pop("synopsis_", None)
-        self.__dict__.pop("request_", None)
         if centers.synopsis is not None:
             synopsis = replace(centers.synopsis, schema=curator.schema)
             self.synopsis_: Synopsis = synopsis.times(unit)

@@ -234,13 +234,8 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         return squared_distances(X, self.cluster_centers_, self.box_)
 
 
-def keep_centers(model: Any, points: Floats, schema: Schema | None) -> None:  # noqa: ANN401
-    """Keep centres (k, d), lattice steps, as they are and in the user's units."""
-    model.__dict__.pop("encoded_centers_", None)
-    model.__dict__.pop("schema_", None)
-    if schema is None:
-        model.cluster_centers_ = model.box_.from_lattice(points)
-        return
+def keep_centers(model: Any, points: Floats, schema: Schema) -> None:  # noqa: ANN401
+    """Keep centres (k, d), lattice steps, as points of a schema's cube and in the user's units."""
     model.schema_ = schema
     model.encoded_centers_ = schema.settled(points / REACH)
     model.cluster_centers_ = schema.decode(model.encoded_centers_)
@@ -248,9 +243,6 @@ def keep_centers(model: Any, points: Floats, schema: Schema | None) -> None:  # 
 
 def name_features(model: Any, X: Any, groups: Any, schema: Schema | None = None) -> None:  # noqa: ANN401
     """Keep the names of the columns of a table, if it has any; (n, d) in the user's units."""
-    model.__dict__.pop("feature_names_in_", None)
-    if type(X) is np.ndarray:  # which has no names
-        return
     if schema is not None:
         model.feature_names_in_ = np.array(schema.features, dtype=object)
         return

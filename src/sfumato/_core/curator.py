@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -47,10 +47,10 @@ from sfumato._core.releases.privtree import release_tree
 from sfumato._core.releases.sample_aggregate import release_block_means
 from sfumato._core.sampling.choice import Selector
 from sfumato._core.sampling.source import Noise, SecureNoise
-from sfumato._lattice.box import Box, NanPolicy
+from sfumato._lattice.box import Box, NanPolicy, columns_in
 from sfumato._schema.schema import Schema
 from sfumato.engines._elsewhere import names_of
-from sfumato.engines._open import elsewhere
+from sfumato.engines._open import elsewhere, rows_of
 
 __all__ = ["Answer", "CellTotals", "Curator", "Tree"]
 
@@ -107,17 +107,18 @@ class Curator(Uncopied):
         schema: Schema | None = None,
         noise: Noise | None = None,
     ) -> None:
-        if (ledger is None) == (epsilon is None):
-            raise ValueError("a curator needs either epsilon (and delta) or a ledger")
-        if ledger is None:
-            ledger = Ledger(check_epsilon(epsilon), check_delta(delta))
-        elif type(ledger) is not Ledger or dataset is not None:
-            ledger = opened_ledger(ledger, dataset)
-        limit = check_max_rows(max_rows_per_group)
-        schema, noise = declared_schema(schema, bounds, nan, ledger), noise or SecureNoise()
+        ledger = _budget(epsilon, delta, ledger, dataset)
+        limit, noise = check_max_rows(max_rows_per_group), noise or SecureNoise()
+        if schema is not None or isinstance(bounds, Mapping):
+            schema = declared_schema(schema, bounds, nan, ledger)
         self._opening = Opening(X, groups, bounds, nan, noise, schema=schema, limit=limit or 1)
         try:
-            self._opening, rows, box = opened(self._opening, ledger)
+            if schema is None and ledger.bounds is None:
+                width = columns_in(bounds)
+                rows = rows_of(X, groups=groups, max_rows_per_group=limit or 1, width=width)
+                box = Box.of(bounds, rows.n_features, nan)
+            else:
+                self._opening, rows, box = opened(self._opening, ledger)
             if limit is None:
                 check_groups(rows, ledger)
             self._data = self._data_type(rows, box, ledger, noise)
@@ -370,3 +371,16 @@ class Curator(Uncopied):
         Guarantee: all picks together are (ε, δ)-DP for the approximate share; see `Covering`.
         """
         return release_cover(self._data, grids, share, picks)
+
+
+def _budget(
+    epsilon: float | None, delta: float, ledger: Opened | None, dataset: str | None
+) -> Ledger:
+    """The budget of a curator: a new one, or one that was opened or is to be."""
+    if (ledger is None) == (epsilon is None):
+        raise ValueError("a curator needs either epsilon (and delta) or a ledger")
+    if ledger is None:
+        return Ledger(check_epsilon(epsilon), check_delta(delta))
+    if type(ledger) is Ledger and dataset is None:
+        return ledger
+    return opened_ledger(ledger, dataset)
