@@ -105,6 +105,26 @@ MUTANTS = {
         "for block, labels in by_nearest(loops, rows[:, :q].copy(), first):\n        part",
         f"{COLUMNS}::test_without_noise_the_sums_are_the_definition",
     ),
+    "shares of levels are those among all rows, also of those that have none": Mutant(
+        "methods/_auto/mixed.py",
+        "answer.values / (part * rows)[:, None]",
+        "answer.values / rows[:, None]",
+        "tests/unit/methods/auto/test_mixed.py"
+        "::test_a_category_that_many_rows_lack_is_told_from_noise",
+    ),
+    "noisy shares are taken as they are": Mutant(
+        "methods/_auto/mixed.py",
+        "np.maximum(kept, 0)[:, None]",
+        "1",
+        "tests/unit/methods/auto/test_mixed.py::test_shares_below_their_noise_stay_where_they_were",
+    ),
+    "sums of levels are thought to err as much as counts": Mutant(
+        "methods/_auto/levels.py",
+        "whole = d * (d + 3) if pure else d * float(1 + per_sum)",
+        "whole = d * (d + 3)",
+        "tests/unit/methods/auto/test_levels.py"
+        "::test_counts_pay_for_many_levels_of_few_categories_under_pure_noise",
+    ),
     "bins of somebody else are let in": Mutant(
         QUERY,
         "*((column, BINS) for column in self.columns),",

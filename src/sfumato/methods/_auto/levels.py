@@ -17,6 +17,7 @@ import numpy as np
 from sfumato._base.types import Floats
 from sfumato._core.queries.breakdown import Levels
 from sfumato._lattice.box import REACH
+from sfumato._schema.levels import on_simplex
 from sfumato.methods._base import Task
 
 # How far rows lie from their centre, squared: of a number, in half widths; of a category, as a
@@ -124,16 +125,6 @@ def distributions(points: Floats, levels: Sequence[Levels]) -> Floats:
     for one in levels:
         nearest[:, one.start : one.end] = coordinates_of(on_simplex(shares_of(points, one)), one)
     return nearest
-
-
-def on_simplex(values: Floats) -> Floats:
-    """The nearest distributions to lines (k, m): Duchi, Shalev-Shwartz, Singer, Chandra 2008."""
-    falling = -np.sort(-values, axis=1)
-    above = (np.cumsum(falling, axis=1) - 1) / np.arange(1, values.shape[1] + 1)
-    last = (falling > above).sum(axis=1) - 1
-    cut = above[np.arange(len(values)), last]
-    projected: Floats = np.maximum(values - cut[:, None], 0.0)
-    return projected
 
 
 def most_varied(mean: Floats, size: int, levels: Sequence[Levels]) -> Floats:

@@ -15,13 +15,13 @@ from sfumato._core.curator import Answer, Curator
 from sfumato._core.queries.breakdown import Breakdown
 from sfumato._core.queries.cells import Nearest
 from sfumato._lattice.box import REACH
+from sfumato._schema.levels import on_simplex
 from sfumato.methods._auto.budget import RowCount, errors_of, exact, is_tiny
 from sfumato.methods._auto.levels import (
     coordinates_of,
     distributions,
     mean_part,
     n_numbers,
-    on_simplex,
     shares_of,
 )
 from sfumato.methods._auto.refine import (

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sfumato._core.queries.breakdown import Levels
 from sfumato._lattice.box import REACH
+from sfumato._schema.levels import on_simplex
 from sfumato.methods import Task
 from sfumato.methods._auto.budget import errors_of
 from sfumato.methods._auto.levels import (
@@ -16,7 +17,6 @@ from sfumato.methods._auto.levels import (
     distributions,
     mean_part,
     most_varied,
-    on_simplex,
     shares_of,
 )
 from tests.laws.mixed_rows import HIGH, levels_of

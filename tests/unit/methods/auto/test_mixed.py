@@ -53,14 +53,14 @@ def test_a_category_that_many_rows_lack_is_told_from_noise():
     rows = RowCount(1000.0, 0.0)
     counts = [
         Answer(np.array([[300.0, 300.0], [200.0, 190.0]]), 5.0),
-        Answer(np.full((2, 3), 100.0), 5.0),
+        Answer(np.array([[50.0, 150.0, 100.0]] * 2), 5.0),
     ]
     np.testing.assert_allclose(steps._present(counts, rows), [1, 0.6])
     sizes = steps._sizes(counts, steps._present(counts, rows))
     assert sizes.values[0] == pytest.approx((600 / 2 + 500 * 0.36 / 3) / (1 / 2 + 0.36 / 3))
     assert sizes.noise_std == pytest.approx(5 / np.sqrt(1 / 2 + 0.36 / 3))
     shares = steps._shrunk(counts, np.array([500.0, 500.0]), np.array([1, 0.6]), np.zeros((2, 5)))
-    assert shares[0, 2:] == pytest.approx([1 / 3] * 3, rel=0.01)
+    assert shares[0, 2:] == pytest.approx([1 / 6, 1 / 2, 1 / 3], rel=0.01)
 
 
 def test_shares_below_their_noise_stay_where_they_were():
