@@ -56,13 +56,13 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     "memory": (
         "Rows in memory",
         "engines/_open.py engines/_memory.py engines/_threads.py engines/_progress.py "
-        "engines/_rows.py engines/_frames.py engines/_groups.py _base/labels.py "
+        "engines/_rows.py engines/_frames.py engines/_cells.py engines/_groups.py "
+        "_base/labels.py "
         "engines/_parts.py engines/__init__.py",
     ),
     "estimator": (
         "Estimator",
-        "_private_kmeans.py _released_model.py _base/distances.py _base/files.py "
-        "_base/__init__.py",
+        "_private_kmeans.py _released_model.py _base/distances.py _base/files.py _base/__init__.py",
     ),
     "schema": (
         "Tables with a schema",
@@ -131,7 +131,7 @@ NOT_ON_THE_DEFAULT_PATH = frozenset(
     _base/types.py _base/files.py _base/labels.py _base/distances.py engines/_parts.py
     _lattice/kernels/numba_loops.py _lattice/kernels/verify.py
     _core/sampling/choice.py _core/sampling/bernoulli.py
-    engines/_rows.py engines/_groups.py engines/__init__.py
+    engines/_rows.py engines/_cells.py engines/_groups.py engines/__init__.py
     """.split()
 )
 """Files of the chapters below in which a plain fit calls no function."""

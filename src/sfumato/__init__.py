@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from sfumato._schema.kinds import Date as Date
     from sfumato._schema.kinds import Flag as Flag
     from sfumato._schema.kinds import Number as Number
-    from sfumato._schema.kinds import Weight as Weight
     from sfumato._schema.levels import Category as Category
     from sfumato._schema.levels import Ordinal as Ordinal
     from sfumato._schema.schema import Schema as Schema
+    from sfumato._schema.weight import Weight as Weight
     from sfumato._synopsis import Synopsis as Synopsis
     from sfumato.engines._files import TableFile as TableFile
     from sfumato.local._clustering import LocalClustering as LocalClustering
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOMES = {
-    "Weight": "sfumato._schema.kinds",
+    "Weight": "sfumato._schema.weight",
     "Schema": "sfumato._schema.schema",
     "Ordinal": "sfumato._schema.levels",
     "Number": "sfumato._schema.kinds",

@@ -14,6 +14,7 @@ from sfumato._accounting.receipt import Receipt
 from sfumato._base.types import Floats
 from sfumato._base.validation import check_delta, check_epsilon, check_whole, is_private
 from sfumato._core.curator import Curator
+from sfumato._core.queries.breakdown import Levels
 from sfumato._lattice.box import NanPolicy
 from sfumato._private_bounds.estimate import UnpreparedRows
 from sfumato._released_model import (
@@ -185,9 +186,12 @@ class PrivateKMeans(ReleasedModel):
         for_method = opened.for_method if isinstance(opened, UnpreparedRows) else epsilon
         if n_rows is not None:
             n_rows = round(n_rows / _unit(schema))
-        numbers = (k, opened.n_features, for_method, delta, n_rows)
-        most = opened.rows_per_neighbour
-        task = Task(*numbers, choose_k=choose_k, max_rows_per_group=most)
+        task = Task(
+            *(k, opened.n_features, for_method, delta, n_rows),
+            choose_k=choose_k,
+            max_rows_per_group=opened.rows_per_neighbour,
+            levels=tuple(Levels(*one) for one in schema.levels) if schema else (),
+        )
         caps = method.caps(task)
         curator, task, caps, before, notes = _prepared(opened, method, task, caps)
         name, ledger = type(method).__name__, curator.ledger

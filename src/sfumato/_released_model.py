@@ -8,11 +8,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 from sklearn.base import (
@@ -42,6 +42,9 @@ from sfumato.engines._memory import frame_of
 from sfumato.engines._open import elsewhere, split_groups
 from sfumato.engines._rows import Frame
 from sfumato.methods import METHODS
+
+if TYPE_CHECKING:
+    from sfumato._explaining import Explanation
 
 _BLOCK = 65_536
 
@@ -131,6 +134,57 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         check_own_rows(X)
         distances: Floats = self.fit(X, groups=groups).transform(X)
         return distances
+
+    def explain(
+        self,
+        curator: Curator,
+        columns: Iterable[str] | None = None,
+        *,
+        epsilon: float = 0.2,
+        delta: float = 0.0,
+    ) -> Explanation:
+        """Say what tells the clusters apart, from new answers about the rows of a curator.
+
+        It costs (epsilon, delta) of the curator's budget.
+
+        Parameters
+        ----------
+        curator : Curator
+            The rows, with the schema or the bounds of this model. A schema may have more columns
+            than the model's: clusters can be explained by columns that took no part in the fit.
+        columns : list of str, optional
+            The columns to explain by. By default all are looked at; where there are too many to
+            count each with little noise, those that tell the clusters apart best are chosen.
+        epsilon : float, default=0.2
+            The privacy budget ε of the explanation.
+        delta : float, default=0.0
+            0 is pure ε-DP; a δ above 0 allows Gaussian noise, where that is less.
+
+        Returns
+        -------
+        explanation : Explanation
+            Noisy distributions with error bars, columns in order, sentences, and a receipt.
+
+        """
+        from sfumato._explaining import explain
+
+        check_is_fitted(self)
+        if not isinstance(curator, Curator):
+            raise TypeError(
+                "an explanation is charged to the budget of the rows: pass their Curator, got "
+                f"{type(curator).__name__}"
+            )
+        plain = self.schema_ is None
+        return explain(
+            curator,
+            self.box_.to_cube(self.cluster_centers_) if plain else self.encoded_centers_,
+            sizes=self.cluster_sizes_,
+            box=self.box_ if plain else None,
+            schema=self.schema_,
+            columns=columns,
+            epsilon=epsilon,
+            delta=delta,
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was released, and the receipt, as JSON."""

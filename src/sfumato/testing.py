@@ -266,10 +266,12 @@ def _row_more(d: int, seed: int) -> Iterator[tuple[str, _Table, _Table]]:
     """Pairs of tables that differ by one row."""
     rows = _rows(d, seed)
     corner, missing = np.ones((1, d)), np.full((1, d), np.nan)
+    half = np.where(np.arange(d) % 2, np.nan, corner)
     for what, smaller, larger in (
         ("a row in a corner", rows, np.vstack([rows, corner])),
         ("a row outside the bounds", rows, np.vstack([-1e9 * corner, rows])),
         ("a row of missing cells", rows, np.vstack([rows, missing])),
+        ("a row with missing cells", rows, np.vstack([rows, half])),
         ("one of many equal rows", np.tile(rows[5], (30, 1)), np.tile(rows[5], (31, 1))),
         ("the only row", rows[:0], -corner),
     ):

@@ -112,6 +112,7 @@ def test_every_engine_is_opened_with_what_was_asked_and_closed(people, monkeypat
         "max_rows_per_group": 4,
         "workers": 2,
         "scheduler": "tcp://here:1",
+        "schema": None,
     }
     assert heard == [(file, asked), "closed"]
     # Chosen by the fit, whatever the number with which the rows were opened.

@@ -86,6 +86,20 @@ def test_bounds_from_a_file(people, here, bounds):
     assert told["bounds"] == {"lower": [0, 0], "upper": [100, 80]}
 
 
+def test_columns_that_bounds_do_not_name_are_left_alone(people, here):
+    (here / "bounds.json").write_text('{"hours": [0, 80], "age": [0, 100]}')
+    named = ("--bounds", "hours=0,80", "--bounds", "age=0,100")
+    for words in (named, ("--bounds-file", "bounds.json", "--header")):
+        told = json.loads(fit("visits.csv", *words, "--json").stdout)
+        assert told["feature_names"] == NAMES
+        assert told["bounds"] == {"lower": [0, 0], "upper": [100, 80]}
+    shown = fit("visits.csv", "--bounds", "hours=0,80", "--groups", "id")
+    assert "Columns left alone: age, town" in shown.stdout
+    assert "left alone" not in fit("people.csv", *BOUNDS).stdout
+    refused = fit("visits.csv", "--bounds", "0,100", "--bounds", "hours=0,80")
+    assert_refused(refused, "cells that are not numbers (column id, town)")
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -177,7 +191,10 @@ def test_the_default_method_is_the_estimators():
         (["people.csv", "--bounds", "0,1"], "does the first line of people.csv name the columns"),
         (["bare.csv", "--no-header", "--bounds", "0,1"], "--columns N"),
         (["people.csv", *BOUNDS, "--sep", "ab"], "a separator is one character"),
-        (["people.csv", "--bounds", "age=0,1"], "no bounds for column hours"),
+        (
+            ["people.csv", "--header", "--columns", "age,hours", "--bounds", "age=0,1"],
+            "no bounds for column hours",
+        ),
         (["people.csv", "--bounds", "ages=0,1"], "There is no 'ages' in it"),
         (["people.csv", "--header", "--bounds", "ages=0,1"], "the columns are age, hours"),
         (["people.csv", *BOUNDS, "--bounds", "hours=1,2"], "'hours' is given twice"),

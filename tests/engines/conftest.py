@@ -1,5 +1,8 @@
 """Clusters that the tests of one engine share."""
 
+import sys
+from pathlib import Path
+
 import pytest
 
 
@@ -35,3 +38,19 @@ def spark(spark_master):
 
     with session(spark_master[0]) as opened:
         yield opened
+
+
+@pytest.fixture
+def compss_files(monkeypatch):
+    """COMPSs' adapter on a stand-in for its runtime."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "standin"))
+    import pycompss
+
+    monkeypatch.setattr(pycompss, "mode", "sequential")
+    from sfumato.engines import _compss as compss
+
+    yield compss.open_compss_files
+    for name in [n for n in sys.modules if n.partition(".")[0] == "pycompss"]:
+        del sys.modules[name]
+    del sys.modules["sfumato.engines._compss"]
+    del sys.modules["sfumato.engines"]._compss

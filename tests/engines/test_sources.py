@@ -3,9 +3,7 @@
 The same law as tests/laws/test_source.py, with fixed sources, where a pass takes longer.
 """
 
-import sys
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,22 +25,6 @@ from tests.unit.cuts import tiny
 BASE = [(str(i), "2", f"p{i}") for i in range(6)]
 # One new record each: a cell with anything in it, at the start, in the middle, at the end.
 NEW = [((cell, "3", "new"), place) for cell in HOSTILE if len(cell) < 10_000 for place in (0, 3, 6)]
-
-
-@pytest.fixture
-def compss(monkeypatch):
-    """COMPSs' adapter on a stand-in for its runtime."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent / "standin"))
-    import pycompss
-
-    monkeypatch.setattr(pycompss, "mode", "sequential")
-    from sfumato.engines import _compss as compss
-
-    yield compss.open_compss_files
-    for name in [n for n in sys.modules if n.partition(".")[0] == "pycompss"]:
-        del sys.modules[name]
-    del sys.modules["sfumato.engines._compss"]
-    del sys.modules["sfumato.engines"]._compss
 
 
 @pytest.fixture
@@ -101,8 +83,8 @@ def both(opener, source, **groups):
 TYPED = [(kinds, one, other) for kinds in (KINDS, TIMES) for one in kinds for other in kinds]
 
 
-def test_compss(compss, tmp_path):
-    laws(tmp_path, compss, NEW, sorted(SPELLINGS), TYPED)
+def test_compss(compss_files, tmp_path):
+    laws(tmp_path, compss_files, NEW, sorted(SPELLINGS), TYPED)
 
 
 @pytest.mark.xdist_group("dask")

@@ -46,6 +46,7 @@ BUDGETS = {
 PAYABLE = [(m, b) for m in METHODS for b in BUDGETS if BUDGETS[b][1] or m not in NEEDS_DELTA]
 
 BOX = Box((0.0, -3.0), (1.0, 3.0))
+CENTRED = Box(BOX.lower, BOX.upper, "center")
 
 
 def exact(query, lattice_rows):

@@ -83,9 +83,8 @@ def _text(text):
 def typed(records):
     """The columns as values of their types, None where a cell is missing or of another type."""
     read = (_number, _text, _text, _ill, _day, _number, _text)
-    columns = [
-        [own(cell) for cell in column] for own, column in zip(read, _turned(records), strict=False)
-    ]
+    pairs = zip(read, _turned(records), strict=True)
+    columns = [[own(cell) for cell in column] for own, column in pairs]
     return {**dict(zip([*FEATURES, "id"], columns, strict=True)), "note": ["x"] * len(records)}
 
 

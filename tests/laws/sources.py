@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 from sfumato._lattice.box import Box
 from sfumato.engines._files import TableFile
 
-BOX = Box((0.0, 0.0), (10.0, 10.0))
+BOX = Box((0.0, 0.0), (10.0, 10.0), "center")
+"""Every record is a row, whatever is missing in it."""
 NAMES = ["x", "y", "who"]
 
 TEXTS = ("csv", "csv.gz", "tsv", "folder")

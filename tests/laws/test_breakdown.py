@@ -15,6 +15,7 @@ from sfumato._core.queries.breakdown import (
     Breakdown,
     Directions,
     Levels,
+    OrMissing,
     Slices,
 )
 from sfumato._core.queries.counts import MAX_NUMBERS, Counts, Grid, Nearest, NearestInProjection
@@ -50,6 +51,9 @@ QUERIES = {
     "all kinds": Breakdown(Nearest(CENTERS), (CATEGORY, NUMBER, CIRCLE)),
     "one column twice": Breakdown(Nearest(CENTERS), (NUMBER, CATEGORY, NUMBER)),
     "in a projection": Breakdown(THROUGH, (CIRCLE, CATEGORY)),
+    "with missing ones": Breakdown(
+        THROUGH, (OrMissing(NUMBER), CATEGORY, OrMissing(CATEGORY), OrMissing(CIRCLE))
+    ),
     "one bin": Breakdown(Nearest(CENTERS[:1]), (Slices(5, ()), Levels(2, 1, 1))),
 }
 queries = pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES.keys())
@@ -90,6 +94,9 @@ def exact(query, rows):
 
 def bin_of(column, row):
     """The definition, one row at a time, in plain integers; None where a value is missing."""
+    if isinstance(column, OrMissing):
+        place = bin_of(column.column, row)
+        return column.bins - 1 if place is None else place
     if isinstance(column, Slices):
         value = row[column.column]
         return None if value == ABSENT else sum(edge <= value for edge in column.edges)
@@ -267,6 +274,12 @@ class Thief(Breakdown):
     """Both."""
 
 
+def test_a_bin_of_missing_values_goes_beside_known_bins_alone():
+    for foreign in (ThiefOfBins(1, 3, 9), OrMissing(CATEGORY), CENTERS):
+        with pytest.raises(TypeError, match=f"not beside {type(foreign).__name__}"):
+            OrMissing(foreign)
+
+
 CELLS = Nearest(CENTERS)
 REFUSED = {
     "foreign bins": (TypeError, "ThiefOfBins", Breakdown(CELLS, (CATEGORY, ThiefOfBins(1, 3, 9)))),
@@ -281,6 +294,11 @@ REFUSED = {
         ValueError,
         "column 7",
         Breakdown(CELLS, (Directions(5, CIRCLE.vectors),)),
+    ),
+    "missing ones of a column that is not there": (
+        ValueError,
+        "column 7",
+        Breakdown(CELLS, (OrMissing(Slices(6, (0,))),)),
     ),
     "too many": (
         ValueError,

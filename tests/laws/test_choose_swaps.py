@@ -18,6 +18,7 @@ from sfumato._core.testing import ReplayedNoise, use_loops
 from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels.costs import swap_costs
 from tests.laws.harness import BOX, blobs, curator_of, flip_chance, loss, without_noise
+from tests.unit import gaps
 
 BACKENDS = ["numpy", "numba"]
 F = Fraction
@@ -27,7 +28,7 @@ CAPS = Caps(pure=F(1), gaussian=(F(1), F(1, 100)))
 
 
 def squared(row, point):
-    return sum((int(x) - int(c)) ** 2 for x, c in zip(row, point, strict=True))
+    return gaps.square([int(x) for x in row], point)
 
 
 def slow_costs(centers, candidates, rows):

@@ -34,7 +34,7 @@ def check(monkeypatch, capsys, caplog, tmp_path):
     monkeypatch.setenv("COLUMNS", "100")
     watch = Watcher(monkeypatch, capsys, caplog)
 
-    def check(words, data, others, *, budget="pure", neighbours=True, aside=True):
+    def check(words, data, others, *, budget="pure", neighbours=True, aside=True, model=()):
         epsilon, delta = BUDGETS[budget]
         spend = ["--epsilon", float(epsilon), *(["--delta", float(delta)] if delta else [])]
 
@@ -44,7 +44,7 @@ def check(monkeypatch, capsys, caplog, tmp_path):
             folder.mkdir()
             monkeypatch.chdir(folder)
             (folder / "data.csv").write_text(text)
-            result = run(words[0], "data.csv", *spend, *words[1:])
+            result = run(words[0], *model, "data.csv", *spend, *words[1:])
             assert result.exit_code == 0, result.output
             written = {p.name: p.read_bytes() for p in folder.iterdir() if p.name != "data.csv"}
             said = {"stderr": result.stderr} if aside else {}
@@ -85,6 +85,43 @@ def check_both(check, words, budget="pure"):
 @pytest.mark.parametrize("budget", ["pure", "approximate"])
 def test_fit_prints_and_writes_the_answers_alone(check, bounds, shown, budget):
     check_both(check, (*FIT, *bounds, *shown), budget)
+
+
+SCHEMA = """
+[columns.a]
+kind = "number"
+lower = 0
+upper = 1
+missing = "drop"
+[columns.b]
+kind = "cycle"
+period = 2
+"""
+
+
+@pytest.mark.parametrize("shown", [(), ("--json",)], ids=["text", "json"])
+def test_fit_with_a_schema_prints_and_writes_the_answers_alone(check, shown, tmp_path_factory):
+    schema = tmp_path_factory.mktemp("declared") / "schema.toml"
+    schema.write_text(SCHEMA)
+    check_both(check, (*FIT, "--schema", schema, *shown))
+    schema.write_text('groups = "id"\n' + SCHEMA)
+    words = (*FIT, "--schema", schema, "--max-rows-per-group", 4, *shown)
+    check_all(check, words, (ROWS, LABELS), GROUPED.values())
+
+
+@pytest.mark.parametrize("shown", [(), ("--json", "-o", "said.json")], ids=["text", "json"])
+@pytest.mark.parametrize("declared", [GIVEN, "schema"], ids=["bounds", "schema"])
+def test_explain_prints_and_writes_the_answers_alone(
+    check, shown, declared, tmp_path_factory, monkeypatch
+):
+    folder = tmp_path_factory.mktemp("fitted")
+    monkeypatch.chdir(folder)
+    (folder / "data.csv").write_text(table(ROWS))
+    (folder / "schema.toml").write_text(SCHEMA)
+    words = ("--schema", "schema.toml") if declared == "schema" else declared
+    assert run("fit", "data.csv", "--epsilon", 1, *FIT[1:], *words).exit_code == 0
+    neighbours = [(rows,) for rows in NEIGHBOURS.values()]
+    check_all(check, ("explain", *shown), (ROWS,), neighbours, model=[folder / "model.json"])
 
 
 @pytest.mark.parametrize("method", ["dplloyd", "gkm", "hybrid", "balcan", "maxcover"])

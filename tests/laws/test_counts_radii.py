@@ -13,6 +13,7 @@ from sfumato._core.queries.counts import Nearest, Totals
 from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from tests.laws.harness import BOX, blobs, curator_of, exact, loss, without_noise
+from tests.unit import gaps
 
 F = Fraction
 CELLS = Nearest(np.array([[-REACH, -REACH], [0, 0], [REACH, REACH]]))
@@ -28,16 +29,6 @@ def ask(curator, kind, *, cells=CELLS, radii=RADII):
         return account, curator.sums(cells, share=share, radius=radii, joint=True)
     for_sums, for_counts = share.evenly(2)
     return account, curator.sums(cells, share=for_sums, counts=for_counts, radius=radii)
-
-
-def shortened(row, center, radius):
-    """The definition, in Python integers."""
-    v = [int(x) - int(c) for x, c in zip(row, center, strict=True)]
-    square = sum(x * x for x in v)
-    if square <= radius**2:
-        return v
-    length = isqrt(square - 1) + 1
-    return [abs(x) * radius // length * (1 if x > 0 else -1) for x in v]
 
 
 def test_each_cell_reaches_its_own_radius_and_no_row_more():
@@ -69,11 +60,7 @@ def test_without_noise_the_sums_are_the_definition(kind, radii):
     rows = blobs(200)
     lattice = BOX.to_lattice(rows).tolist()
     limits = [radii] * 3 if isinstance(radii, int) else RADII
-    expected = np.zeros((3, 3), dtype=np.int64)
-    for row in lattice:
-        gaps = [sum((x - c) ** 2 for x, c in zip(row, p, strict=True)) for p in CELLS.centers]
-        cell = min(range(3), key=lambda j: gaps[j])
-        expected[cell] += [1, *shortened(row, CELLS.centers[cell], limits[cell])]
+    expected = sum(gaps.by_nearest(row, CELLS.centers, limits) for row in lattice)
     _, totals = ask(without_noise(rows), kind, radii=radii)
     np.testing.assert_array_equal(totals.sizes.values, expected[:, 0])
     np.testing.assert_array_equal(totals.sums.values, expected[:, 1:])

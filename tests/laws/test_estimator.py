@@ -83,9 +83,13 @@ def check(watch, tmp_path):
 @by_method
 def test_a_neighbour_is_asked_the_same_and_loses_what_was_charged(check, method, budget):
     lost = check((ROWS,), alone(NEIGHBOURS), method=method, budget=budget)
-    assert all(any(each.values()) for each in lost), "a row that costs nothing was not looked at"
+    costs = {name: any(each.values()) for name, each in zip(NEIGHBOURS, lost, strict=True)}
+    assert not costs.pop("not a number"), "a row without any number was looked at"
+    assert all(costs.values()), "a row that costs nothing was not looked at"
     missing = alone(NEIGHBOURS, "not a number", "half a row")
     check((ROWS,), missing, method=method, budget=budget, nan="drop")
+    lost = check((ROWS,), missing, method=method, budget=budget, nan="center")
+    assert all(any(each.values()) for each in lost), "a row that costs nothing was not looked at"
 
 
 @by_method

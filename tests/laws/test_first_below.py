@@ -20,6 +20,7 @@ from sfumato._lattice.box import REACH
 from sfumato._lattice.kernels.dispatch import LONGEST
 from tests.laws.crossings import crossing_loss, fast_log_chance, log_chances
 from tests.laws.harness import BOX, CENTERS, blobs, curator_of, exact, loss, without_noise
+from tests.unit.gaps import square
 
 F = Fraction
 EDGES = (1, 5, 700, 860, 20_000, REACH, 2 * REACH)
@@ -41,9 +42,8 @@ def counts(query, rows):
 
 def definition(query, rows):
     """The number of rows beyond each edge, in Python integers."""
-    nearest = [
-        min((x - a) ** 2 + (y - b) ** 2 for a, b in query.cells.centers.tolist()) for x, y in rows
-    ]
+    centers = query.cells.centers.tolist()
+    nearest = [min(square(row, center) for center in centers) for row in rows]
     return [sum(square > edge**2 for square in nearest) for edge in query.edges]
 
 

@@ -12,7 +12,7 @@ from sfumato._core.testing import ReplayedNoise
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.signed_kmeans import sphere_packing
 from sfumato.methods import METHODS, NEEDS_DELTA, DPLloyd, NeedsDelta, Sukpisit
-from tests.laws.harness import BOX, BUDGETS, PAYABLE, blobs, curator_of, run, without_noise
+from tests.laws.harness import BUDGETS, CENTRED, PAYABLE, blobs, curator_of, run, without_noise
 
 ROWS = blobs()
 STOPS_EARLY = {"sukpisit"}
@@ -114,20 +114,22 @@ def lloyd(points, rows, steps):
     ids=str,
 )
 def test_without_noise_the_lloyd_family_is_lloyd(method):
-    lattice = BOX.to_lattice(ROWS).astype(float)
+    lattice = CENTRED.to_lattice(ROWS).astype(float)
     start = sphere_packing(3, 2, np.random.default_rng(1))
     steps = getattr(method, "iterations", None) or method.max_iter
-    _, centers = run(without_noise(ROWS), method, seed=1)
+    _, centers = run(without_noise(ROWS, nan="center"), method, seed=1)
     np.testing.assert_allclose(centers.points, lloyd(start, lattice, steps), atol=1.0)
 
 
 @methods
 def test_without_noise_every_method_comes_close_to_its_twin(method):
     rows = blobs(3000, seed=2)
-    lattice = BOX.to_lattice(rows).astype(float)
+    lattice = CENTRED.to_lattice(rows).astype(float)
     best = KMeans(3, n_init=10, random_state=0).fit(lattice).inertia_
     found = min(
-        nonprivate.inertia(lattice, run(without_noise(rows), method, seed=s)[1].points)
+        nonprivate.inertia(
+            lattice, run(without_noise(rows, nan="center"), method, seed=s)[1].points
+        )
         for s in range(10)
     )
     assert found <= NEAR.get(method, 1.05) * best

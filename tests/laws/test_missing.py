@@ -18,7 +18,7 @@ from sfumato._core.queries.privtree import Domain
 from sfumato._core.queries.projection import MappedKernel, Projection
 from sfumato._core.releases.max_cover import Cover
 from sfumato._core.releases.privtree import Growth
-from sfumato._core.releases.sample_aggregate import block_centers
+from sfumato._core.releases.sample_aggregate import ITERATIONS, _spread_start, block_centers
 from sfumato._core.testing import ReplayedNoise, use_loops
 from sfumato._lattice.box import ABSENT, REACH, Box
 from sfumato.engines._files import TableFile, open_file
@@ -103,8 +103,8 @@ def numbers(query, state):
     return -query.scores(state) if isinstance(query, Cost | Swaps) else state
 
 
-@BACKENDS
 @by_query
+@BACKENDS
 def test_every_query_is_the_sum_of_what_it_makes_of_each_row(query, definition, backend):
     alone = [np.array(definition([int(x) for x in row])) for row in ROWS]
     order = np.random.default_rng(0).permutation(len(ROWS))
@@ -114,8 +114,8 @@ def test_every_query_is_the_sum_of_what_it_makes_of_each_row(query, definition, 
         np.testing.assert_array_equal(asked(query, ROWS[order]), sum(alone))
 
 
-@BACKENDS
 @by_query
+@BACKENDS
 def test_one_row_with_gaps_moves_no_answer_by_more_than_declared(query, definition, backend):
     inner = query.kernel if isinstance(query, MappedKernel) else query
     with use_loops(backend):
@@ -140,8 +140,8 @@ def test_one_row_with_gaps_moves_no_answer_by_more_than_declared(query, definiti
                 assert np.square(moved).sum() <= most.l2_squared
 
 
-@BACKENDS
 @pytest.mark.parametrize("by", VIEWS.values(), ids=VIEWS.keys())
+@BACKENDS
 def test_a_projection_shows_each_row_as_defined(by, backend):
     expected = [gaps.projected([int(x) for x in row], by) for row in ROWS]
     with use_loops(backend):
@@ -176,23 +176,49 @@ def test_a_row_with_gaps_is_covered_by_no_point():
         np.testing.assert_array_equal(cover.left(), expected.left())
 
 
-def test_a_block_fills_its_gaps_with_its_own_means():
+def slow_centers(block, k, key, number):
+    """The definition, row by row, for a block with at least k rows without a gap."""
+    means = [round(float(np.mean([x for x in c if x != ABSENT] or [0]))) for c in block.T.tolist()]
+    cells = np.where(block == ABSENT, means, block).astype(np.int16)
+    order = np.lexsort(cells.T[::-1])
+    gaps, rows = (block == ABSENT)[order], cells[order].astype(float)
+    whole = rows[~gaps.any(axis=1)]
+    centers = _spread_start(whole, k, np.random.default_rng([key, number]))
+    for _ in range(ITERATIONS):
+        own = []
+        for row, gap in zip(rows, gaps, strict=True):
+            far = [
+                sum((x - c) ** 2 for x, c, g in zip(row, o, gap, strict=True) if not g)
+                for o in centers
+            ]
+            own.append(int(np.argmin(far)))
+        held = np.array(
+            [np.where(g, centers[o], r) for r, g, o in zip(rows, gaps, own, strict=True)]
+        )
+        groups = [held[np.array(own) == j] for j in range(k)]
+        centers = np.array(
+            [np.rint(g.mean(axis=0)) if len(g) else centers[j] for j, g in enumerate(groups)]
+        )
+    return centers[np.lexsort(centers.T[::-1])].astype(np.int64)
+
+
+def test_a_block_is_searched_over_what_its_rows_have():
     rng = np.random.default_rng(3)
     blocks = [ROWS[rng.integers(len(ROWS) - 1, size=n)] for n in (0, 2, 12, 40)]
     blocks.append(np.full((5, 2), ABSENT, dtype=np.int16))
-    known = []
-    for block in blocks:
-        columns = [[int(x) for x in column if x != ABSENT] for column in block.T]
-        means = [round(sum(column) / len(column)) if column else 0 for column in columns]
-        cells = [[m if x == ABSENT else x for x, m in zip(r, means, strict=True)] for r in block]
-        known.append(np.array(cells, dtype=np.int16).reshape(-1, 2))
-    found, expected = block_centers(iter(blocks), 2, 7), block_centers(iter(known), 2, 7)
-    np.testing.assert_array_equal(found, expected)
+    found = block_centers(iter(blocks), 2, 7)
+    for number in (2, 3):
+        expected = slow_centers(blocks[number], 2, 7, number)
+        np.testing.assert_array_equal(found[number], expected)
     assert np.abs(found).max() <= REACH
-    # A row more, in one block, moves no other.
-    blocks[2] = np.vstack([blocks[2], [[ABSENT, REACH]]]).astype(np.int16)
-    moved = (block_centers(iter(blocks), 2, 7) != found).any(axis=(1, 2))
-    assert moved.tolist() == [False, False, True, False, False]
+    # The order of rows does not matter, and a row more, in one block, moves no other.
+    turned = [block[::-1] for block in blocks]
+    np.testing.assert_array_equal(block_centers(iter(turned), 2, 7), found)
+    for more in ([ABSENT, REACH], [9, -9]):
+        blocks[2] = np.vstack([blocks[2], [more]]).astype(np.int16)
+        moved = (block_centers(iter(blocks), 2, 7) != found).any(axis=(1, 2))
+        assert not moved[[0, 1, 3, 4]].any()
+    assert moved[2]
 
 
 cells = st.one_of(st.none(), st.floats(-1e6, 1e6))

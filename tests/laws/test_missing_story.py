@@ -74,3 +74,9 @@ def test_more_than_half_of_a_column_may_be_missing(method):
     found, _ = centers_of(rows, method, NoNoise())
     # Steps begin at a distance and go 0.4 of the way each; trees begin where the clusters are.
     np.testing.assert_allclose(found / WIDTHS, TRUE / WIDTHS, atol=0.05)
+
+
+def test_blocks_of_rows_are_not_pulled_either():
+    found, _ = centers_of(GAPS, "gkm", NoNoise())
+    expected, _ = centers_of(ROWS, "gkm", NoNoise())
+    np.testing.assert_allclose(found / WIDTHS, expected / WIDTHS, atol=0.02)

@@ -20,6 +20,7 @@ from sfumato._lattice.kernels import numpy_loops as kernels
 from tests.laws.harness import BOX, RecordingCurator, blobs, curator_of, loss, without_noise
 from tests.laws.test_curator import Diary
 from tests.no_noise import NoNoise
+from tests.unit import gaps
 
 F = Fraction
 CAPS = Caps(pure=F(2), gaussian=(F(1), F(1, 100)))
@@ -38,7 +39,7 @@ def rows_of(d, most):
 
 
 def coarse(row, shift):
-    return [abs(x) // 2**shift * (1 if x > 0 else -1) for x in row]
+    return [gaps.coarse(int(x), shift) for x in row]
 
 
 def slow_line(moment, rows):
@@ -220,7 +221,7 @@ def test_without_noise_the_answers_are_the_moments(kind):
     np.testing.assert_array_equal(squares.values, np.square(y).sum(axis=0))
     products = curator.moments(Products(2), share=second)
     np.testing.assert_allclose(products.values, y.T @ y, rtol=1e-15)
-    x = BOX.to_lattice(ROWS).astype(np.int64)
+    x = np.array([coarse(row, 0) for row in BOX.to_lattice(ROWS)])
     np.testing.assert_allclose(squares.values, np.square(x).sum(axis=0), rtol=1e-3)
 
 

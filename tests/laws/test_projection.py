@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from sfumato._core.queries.projection import MAX_ENTRY, Projection
 from sfumato._core.testing import use_loops
-from sfumato._lattice.box import REACH
+from sfumato._lattice.box import ABSENT, REACH
 from sfumato._lattice.kernels.dispatch import MAX_FEATURES
 from sfumato._lattice.kernels.projection import widest
 from sfumato.methods._base import directions_of, from_view, projection_of, to_view
+from tests.unit import gaps
 
 EYE = np.eye(2, dtype=np.int64)
 
@@ -39,7 +40,12 @@ def toward_zero(a, b):
 
 def seen(projection, row):
     """The definition, in Python integers."""
-    moved = [int(x) - int(o) for x, o in zip(row, projection.offset, strict=True)]
+    return gaps.with_unseen(_seen(projection, row), row, projection.matrix)
+
+
+def _seen(projection, row):
+    pairs = zip(row, projection.offset, strict=True)
+    moved = [0 if x == ABSENT else int(x) - int(o) for x, o in pairs]
     y = [
         toward_zero(sum(int(a) * x for a, x in zip(line, moved, strict=True)), 2**projection.shift)
         for line in projection.matrix

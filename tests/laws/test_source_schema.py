@@ -20,7 +20,8 @@ from tests.laws.mixed import KEPT, NEW, RECORDS, SCHEMA, points_seen
 from tests.unit.cuts import tiny
 
 REFERENCE = points_seen(rows_of(mixed.as_objects(RECORDS), schema=SCHEMA))
-GROUPED = points_seen(rows_of(mixed.as_pandas(RECORDS), groups="id", schema=SCHEMA))
+IDS = [record[-1] for record in RECORDS]
+GROUPED = points_seen(rows_of(mixed.as_objects(RECORDS), groups=IDS, schema=SCHEMA))
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +45,7 @@ def test_the_table_is_what_it_is_meant_to_be():
 def test_arrays_are_read_by_position(name):
     table = mixed.arrays(RECORDS)[name]
     assert points_seen(rows_of(table, schema=SCHEMA)) == REFERENCE
-    ids = [record[-1] for record in RECORDS]
-    assert points_seen(rows_of(table, groups=ids, schema=SCHEMA)) == GROUPED
+    assert points_seen(rows_of(table, groups=IDS, schema=SCHEMA)) == GROUPED
 
 
 @pytest.mark.parametrize("name", mixed.frames(RECORDS))
@@ -88,7 +88,7 @@ def test_frames_of_dask_without_a_client(name):
 @pytest.mark.parametrize("name", ["objects", "text"])
 def test_arrays_of_dask_without_a_client(name):
     table = dask.array.from_array(mixed.arrays(RECORDS)[name], chunks=(4, 2))
-    ids = np.array([record[-1] for record in RECORDS])
+    ids = np.array(IDS)
     assert points_seen(rows_of(table, schema=SCHEMA)) == REFERENCE
     assert points_seen(rows_of(table, groups=ids, schema=SCHEMA)) == GROUPED
 

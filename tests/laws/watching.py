@@ -16,7 +16,12 @@ from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._core.testing import Recording, RecordingCurator, ReplayedNoise, loss
 
 # Every module that opens a curator.
-OPENED_IN = ("sfumato._private_kmeans", "sfumato._private_bounds.estimate", "sfumato.cli._plan")
+OPENED_IN = (
+    "sfumato._private_kmeans",
+    "sfumato._private_bounds.estimate",
+    "sfumato.cli._plan",
+    "sfumato.cli._model",
+)
 
 
 class RecordingHistograms(Recording, HistogramCurator):

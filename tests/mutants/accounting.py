@@ -195,8 +195,8 @@ MUTANTS = {
     ),
     "auto forgets the group in its radii": Mutant(
         "methods/_auto/branches.py",
-        "fit.per_row(split.radius)",
-        "split.radius",
+        "noise, 16 / (fit.per_row(split.radius)",
+        "noise, 16 / (split.radius",
         f"{LAWS}::test_groups_of_m_rows_with_m_times_the_budget_are_treated_like_rows",
     ),
     "auto forgets the group in the radius around the mean": Mutant(
@@ -213,8 +213,8 @@ MUTANTS = {
     ),
     "a fit does not say how many rows are hidden together": Mutant(
         "_private_kmeans.py",
-        "choose_k=choose_k, max_rows_per_group=most)",
-        "choose_k=choose_k)",
+        "            max_rows_per_group=opened.rows_per_neighbour,\n",
+        "",
         f"{AUTO}::test_a_fit_tells_its_method_how_many_rows_are_hidden_together",
     ),
     "a part of pure ε is charged in another": Mutant(

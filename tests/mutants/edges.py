@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 
 FIT = "tests/laws/test_estimator.py"
 COMMAND = "tests/laws/test_commands.py"
+SCHEMA = "tests/e2e/test_cli_schema.py"
 HASHING = "tests/laws/test_hashing.py"
 LINES = "tests/unit/core/sampling/test_joint_rare.py"
 CHOICES = "tests/unit/core/sampling/test_choice_rare.py"
@@ -27,8 +28,8 @@ _ESTIMATOR = {
     ),
     "no more clusters than rows": Mutant(
         "_private_kmeans.py",
-        "numbers = (k, opened",
-        "numbers = (min(k, max(1, len(X))), opened",
+        "*(k, opened",
+        "*(min(k, max(1, len(X))), opened",
         NOTHING,
     ),
     "fewer rows than clusters are refused": Mutant(
@@ -329,4 +330,32 @@ _CHOICES = {
     ),
 }
 
-MUTANTS = {**_ESTIMATOR, **_HASHING, **_LINES, **_CHOICES}
+_SCHEMAS = {
+    "the check before a fit with a schema tells what it has seen": Mutant(
+        "cli/_inspect.py",
+        "    if report.clean:\n        return\n",
+        '    print(f"{report.rows} rows")\n    if report.clean:\n        return\n',
+        f"{COMMAND}::test_fit_with_a_schema_prints_and_writes_the_answers_alone",
+    ),
+    "a template tells how many values a column has": Mutant(
+        "cli/_schema.py",
+        "    text = template(request.data.name, guesses, persons)\n",
+        "    text = template(request.data.name, guesses, persons)\n"
+        '    text += "".join(f"# {look.distinct}\\n" for look in looks)\n',
+        f"{SCHEMA}::test_a_template_has_the_kinds_and_no_value_of_a_row",
+    ),
+    "a schema with blanks is read": Mutant(
+        "_schema/toml.py",
+        "    if blanks:\n",
+        "    if False:\n",
+        f"{SCHEMA}::test_blanks_are_named_all_at_once",
+    ),
+    "a refused fit shows the cell that it could not read": Mutant(
+        "cli/_inspect.py",
+        'Place(wrong[0].first or 0, wrong[0].name)}"',
+        'Place(wrong[0].first or 0, str(wrong[0].unknown))}"',
+        f"{SCHEMA}::test_fit_with_a_schema_refuses_before_anything_is_spent",
+    ),
+}
+
+MUTANTS = {**_ESTIMATOR, **_HASHING, **_LINES, **_CHOICES, **_SCHEMAS}

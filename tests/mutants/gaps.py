@@ -146,7 +146,13 @@ MUTANTS = {
         "_core/releases/sample_aggregate.py",
         "block = filled_with_means(given)",
         "block = given",
-        f"{LAWS}::test_a_block_fills_its_gaps_with_its_own_means",
+        f"{LAWS}::test_a_block_is_searched_over_what_its_rows_have",
+    ),
+    "a block is pulled by what is absent": Mutant(
+        "_core/releases/sample_aggregate.py",
+        "gaps[i, : len(block)] = given[order] == ABSENT",
+        "gaps[i, : len(block)] = False",
+        f"{LAWS}::test_a_block_is_searched_over_what_its_rows_have",
     ),
     "sums of a block wrap": Mutant(
         "_lattice/kernels/gaps.py",

@@ -52,7 +52,7 @@ MUTANTS = {
         "engines/formats/_csv.py",
         'yield number, text.replace(BOM, "") if BOM in text else text',
         'yield number, text.replace(BOM, "", 1) if self.span[0] == 0 else text',
-        ROW,
+        f"{CSV}::test_a_byte_order_mark_is_nothing_wherever_it_is",
     ),
     "labels are compared as text": Mutant(
         "_base/labels.py",

@@ -153,6 +153,7 @@ RULES = {
     "auto": (whole_fits, 0, 1),
     "dplloyd": (one_step(weights("uniform", 5)), 1 / 1.5, 1.5),
     "sukpisit": (one_step(weights("halving", 5)), 1 / 1.5, 1.5),
+    "kprototypes": (one_step(weights("uniform", 5), "laplace"), 1 / 1.5, 1.5),
     "eugkm": (synopsis_step, 0, 1),
     "hybrid": (refined, 0, 1.5),
     "gkm": (averages("gkm"), 1 / 6, 1.2),

@@ -87,17 +87,22 @@ def in_cubes(row, corners, side):
 
 def projected(row, by):
     """The row as a projection shows it."""
-    lines, unseen = [], []
+    lines = []
     for line in by.matrix.tolist():
-        used = [i for i, entry in enumerate(line) if entry]
-        unseen.append(bool(used) and not set(used) & set(present(row)))
         total = sum(line[i] * (row[i] - int(by.offset[i])) for i in present(row))
         cut = abs(total) >> by.shift
         lines.append(cut if total > 0 else -cut)
     if by.ball:
         lines = shortened(lines, REACH)
     lines = [max(-REACH, min(REACH, y)) for y in lines]
-    return [ABSENT if gone else y for y, gone in zip(lines, unseen, strict=True)]
+    return with_unseen(lines, row, by.matrix)
+
+
+def with_unseen(lines, row, matrix):
+    """Coordinates of a projected row; absent are those that look at absent columns alone."""
+    used = [{i for i, entry in enumerate(line) if entry} for line in matrix.tolist()]
+    seen = [not columns or bool(columns & set(present(row))) for columns in used]
+    return [y if shown else ABSENT for y, shown in zip(lines, seen, strict=True)]
 
 
 def squares(row, shift):

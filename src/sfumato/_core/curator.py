@@ -114,8 +114,7 @@ class Curator(Uncopied):
         elif type(ledger) is not Ledger or dataset is not None:
             ledger = opened_ledger(ledger, dataset)
         limit = check_max_rows(max_rows_per_group)
-        noise = noise or SecureNoise()
-        schema = declared_schema(schema, bounds, nan, ledger)
+        schema, noise = declared_schema(schema, bounds, nan, ledger), noise or SecureNoise()
         self._opening = Opening(X, groups, bounds, nan, noise, schema=schema, limit=limit or 1)
         try:
             self._opening, rows, box = opened(self._opening, ledger)

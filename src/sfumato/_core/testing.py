@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import count
 from math import isqrt
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 import mpmath
 import numpy as np
@@ -162,6 +162,10 @@ class Recording:
         found: Transcript = self._data.transcript
         return found
 
+    @transcript.setter
+    def transcript(self, transcript: Transcript) -> None:
+        self._data.transcript = transcript
+
     @property
     def replay(self) -> Transcript | None:
         """What is released again, if anything."""
@@ -177,6 +181,12 @@ class RecordingCurator(Recording, Curator):
 
     Guarantee: none. The transcript holds exact numbers.
     """
+
+    def over(self, names: Iterable[str]) -> Self:
+        """Open other columns of the schema; the transcript goes on."""
+        found = super().over(names)
+        found.transcript = self.transcript
+        return found
 
 
 def loss(law: Any, released: Any, one: Any, other: Any) -> Fraction:  # noqa: ANN401

@@ -51,8 +51,10 @@ def days(cells: Any, pattern: str | None = None) -> Floats:  # noqa: ANN401
     kind = _kind(cells)
     if kind == "M":
         with np.errstate(all="ignore"):
-            whole = np.asarray(cells).astype("datetime64[us]")
-        found: Floats = np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / MICROSECONDS)
+            times = np.asarray(cells).astype("datetime64[us]")
+        # Whole days and the rest of one, as for a single time: another order rounds otherwise.
+        whole, rest = np.divmod(times.astype(np.int64), MICROSECONDS)
+        found: Floats = np.where(np.isnat(times), np.nan, whole + rest / MICROSECONDS)
         return found
     if kind and kind in "biuf":
         return _each_distinct(lambda cell: day(cell, pattern), cells)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from sfumato._base.types import Floats
 from sfumato._lattice.box import REACH, Box
-from sfumato._schema.kinds import Column, Weight
+from sfumato._schema.kinds import Column
 from sfumato._schema.levels import Category
+from sfumato._schema.weight import Weight
 
 
 class Encoding:

@@ -70,7 +70,7 @@ class _Levelled(Column):
 
 @dataclass(frozen=True, init=False)
 class Category(_Levelled):
-    """One of some public levels; two different ones are one weight apart.
+    """One of some public levels; two are as far apart as the ends of a number.
 
     A cell that is none of the levels counts as missing; with `missing="level"` that is a level of
     its own. Levels are compared by value: 1, 1.0 and "1" are one.

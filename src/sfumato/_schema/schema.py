@@ -12,8 +12,9 @@ import numpy as np
 from sfumato._base.files import write_whole
 from sfumato._schema import toml
 from sfumato._schema.encoding import Encoding
-from sfumato._schema.kinds import Column, Cycle, Date, Flag, Number, Weight
+from sfumato._schema.kinds import Column, Cycle, Date, Flag, Number
 from sfumato._schema.levels import LEVEL, Category, Ordinal
+from sfumato._schema.weight import Weight
 
 KINDS: dict[str, type[Column]] = {
     kind.kind: kind for kind in (Number, Category, Ordinal, Flag, Date, Cycle, Weight)
@@ -212,6 +213,8 @@ def _column(name: str, given: Any) -> Column:  # noqa: ANN401
     if kind not in KINDS:
         raise ValueError(f"column {name!r} needs a kind, one of {', '.join(KINDS)}, got {kind!r}")
     levels = facts.pop("levels", [])
+    if not isinstance(levels, list | tuple):
+        raise ValueError(f"the levels of column {name!r} must be a list, got {levels!r}")
     try:
         return KINDS[kind](*levels, **facts)
     except TypeError as error:

@@ -8,15 +8,39 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+BLANK = "?"
+"""What stands in a template for a fact that is still to be filled in."""
+
+_FACTS = ("kind", "lower", "upper", "levels", "first", "last", "format", "period")
+
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def parsed(text: str, where: str) -> dict[str, Any]:
-    """The plain values of a TOML text; says where it is none."""
+    """The plain values of a TOML text; says where it is none, and which facts are still blank."""
     try:
-        return tomllib.loads(text)
+        data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{where} is not TOML: {error}") from None
+    blanks = _blanks(data.get("columns"))
+    if blanks:
+        listed = "; ".join(f"{name}: {', '.join(facts)}" for name, facts in blanks.items())
+        raise ValueError(
+            f"{where} has blanks, to be filled in from public knowledge and not from the rows, or "
+            f"with their column to be left out: {listed}"
+        )
+    return data
+
+
+def _blanks(columns: Any) -> dict[str, list[str]]:  # noqa: ANN401
+    """Which facts of which columns are still to be filled in."""
+    found = {}
+    for name, given in columns.items() if isinstance(columns, Mapping) else ():
+        facts = given if isinstance(given, Mapping) else {}
+        blank = [fact for fact in _FACTS if facts.get(fact) in (BLANK, [BLANK])]
+        if blank:
+            found[name] = blank
+    return found
 
 
 def written(data: Mapping[str, Any]) -> str:

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from sfumato.cli._app import Commands
-from sfumato.cli._options import COMMANDS, Command
+from sfumato.cli._commands import COMMANDS
+from sfumato.cli._options import Command
 
 app = typer.Typer(
     cls=Commands,
@@ -53,6 +54,17 @@ def about_ledgers(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
+schema = typer.Typer(rich_markup_mode=None)
+app.add_typer(schema, name="schema")
+
+
+@schema.callback(invoke_without_command=True)
+def about_schemas(context: typer.Context) -> None:
+    """What is public about a table, in a file: kinds of columns, their bounds and levels."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
 def _add(command: type[Command]) -> None:
     """Add a command: what it requires is listed first, --json last."""
     options = sorted(
@@ -61,8 +73,10 @@ def _add(command: type[Command]) -> None:
     )
     command.__signature__ = Signature(options)  # type: ignore[attr-defined]
     name = command.__name__.lower()
-    of_ledger = name.startswith("ledger")
-    (ledger if of_ledger else app).command(name.removeprefix("ledger"))(command)
+    for prefix, group in (("ledger", ledger), ("schema", schema), ("", app)):
+        if name.startswith(prefix):
+            group.command(name.removeprefix(prefix))(command)
+            break
 
 
 for _command in COMMANDS:

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from sfumato.cli._options import COMMANDS
+from sfumato.cli._commands import COMMANDS
 
 WRONG_INPUT = 2
 BUDGET_REFUSED = 3

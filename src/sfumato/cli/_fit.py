@@ -10,38 +10,45 @@ import numpy as np
 import typer
 
 from sfumato._base.files import atomic_path, atomic_text
+from sfumato._base.types import Floats
 from sfumato._base.validation import PRIVATE, check_delta, check_epsilon, check_whole
 from sfumato._lattice.box import NanPolicy
 from sfumato._ledger.store import LedgerError
-from sfumato._private_kmeans import PrivateKMeans, load
-from sfumato._released_model import text_of
+from sfumato._private_kmeans import PrivateKMeans
+from sfumato._released_model import squared_distances, text_of
+from sfumato._schema.schema import Schema
 from sfumato.cli import _options as o
 from sfumato.cli._app import passes, print_json, progress
 from sfumato.cli._inputs import (
     check_engine,
     check_large,
     check_output,
+    declared_in,
     file_of,
     fit_on,
+    left_alone,
+    listed,
+    load_model,
     max_rows_of,
     needed_box,
     with_declared_bounds,
 )
 from sfumato.cli._inspect import check_rows
 from sfumato.cli._methods import configured
-from sfumato.cli._show import console, counted, print_centers, print_receipt, shown
+from sfumato.cli._show import console, counted, print_centers, print_profiles, print_receipt, shown
 from sfumato.engines._files import TableFile, layout_of
 from sfumato.engines.formats._table import Layout
 
 
 def run(request: o.Fit) -> None:
     """Fit, write the model, and print it. All that can be refused is refused before the charge."""
-    model = _model(request)
+    schema = None if request.schema is None else declared_in(request)
+    model = _model(request, schema)
     request = with_declared_bounds(request)
     file = file_of(request, request.data)
-    layout = layout_of(file, groups=request.groups)
+    layout = layout_of(file, groups=_groups(request, schema), schema=schema)
     _check_output(request, *(Path(each.where) for each in layout.table.files if each.local))
-    model.bounds = _bounds(request, layout)
+    model.bounds = None if schema else _bounds(request, layout)
     check_rows(request, layout)
     many = len(request.data) > 1
     title = f"{len(request.data)} files" if many else Path(request.data[0]).name
@@ -73,7 +80,13 @@ def _print(request: o.Fit, model: PrivateKMeans, layout: Layout, title: str) -> 
     out = console()
     k = len(model.cluster_centers_)
     out.print(f"{counted(k, 'private centre')} of {title}, by {request.method}")
-    print_centers(out, model, layout.titles)
+    if model.schema_ is None:
+        print_centers(out, model, layout.titles)
+    else:
+        print_profiles(out, model, model.schema_)
+    alone = left_alone(layout)
+    if alone:
+        out.print(f"Columns left alone: {listed(alone, 20)}")
     print_receipt(out, model.receipt_)
     out.print(f"Model written to {request.output}", soft_wrap=True)
     if kept:
@@ -109,13 +122,22 @@ _POLICIES: dict[o.Nan, NanPolicy] = {
 }
 
 
-def _model(request: o.Fit) -> PrivateKMeans:
+def _groups(request: o.Fit, schema: Schema | None) -> str | None:
+    return request.groups if schema is None else schema.groups
+
+
+def _model(request: o.Fit, schema: Schema | None) -> PrivateKMeans:
     """The model, but for its bounds. Refuses what is wrong whatever the file holds."""
     n_clusters = _n_clusters(request.k)
     check_epsilon(request.epsilon)
     check_large(request, request.epsilon)
     check_delta(request.delta)
-    max_rows_per_group = max_rows_of(request)
+    max_rows_per_group = max_rows_of(request, _groups(request, schema))
+    if schema is not None and request.nan is not o.Nan.IGNORE:
+        raise ValueError(
+            f"--nan {request.nan.value} is for columns without a schema: a schema says for each "
+            "column what becomes of missing cells (missing = …)"
+        )
     if request.n_rows is not None:
         check_whole(request.n_rows, "--n-rows", least=0)
     if request.random_state is not None and not 0 <= request.random_state < 2**32:
@@ -134,6 +156,7 @@ def _model(request: o.Fit) -> PrivateKMeans:
         nan=_POLICIES[request.nan],
         max_rows_per_group=max_rows_per_group,
         random_state=request.random_state,
+        schema=schema,
     )
 
 
@@ -146,8 +169,8 @@ def _n_clusters(text: str) -> int | str:
 
 
 def _check_output(request: o.Fit, *files: Path) -> None:
-    bounds = [] if request.bounds_file is None else [request.bounds_file]
-    check_output(request.output, *map(Path, request.data), *files, *bounds, force=request.force)
+    declared = filter(None, [request.bounds_file, request.schema])
+    check_output(request.output, *map(Path, request.data), *files, *declared, force=request.force)
 
 
 def _bounds(request: o.Fit, layout: Layout) -> str | tuple[tuple[float, ...], ...]:
@@ -166,7 +189,7 @@ def run_predict(request: o.Predict) -> None:
     """Label every row and write the labels, completely or not at all."""
     data, output = request.data, request.output
     check_output(output, request.model, data)
-    model = _load(request.model)
+    model = load_model(request.model, request.schema)
     layout = _layout(model, request)
     # The columns are matched; scikit-learn would warn that plain blocks bring no names.
     model.__dict__.pop("feature_names_in_", None)
@@ -175,7 +198,7 @@ def run_predict(request: o.Predict) -> None:
         file.write("cluster\n")
         for block in layout.blocks():
             if len(block.values):
-                labels = model.predict(block.values).tolist()
+                labels = _labels(model, block.values)
                 file.write("\n".join(map(str, labels)) + "\n")
             rows += len(block.values)
             missing += int((~np.isfinite(block.values)).any(axis=1).sum())
@@ -190,6 +213,15 @@ def run_predict(request: o.Predict) -> None:
     out.print(f"{rows:,} labels written to {output}", soft_wrap=True)
 
 
+def _labels(model: PrivateKMeans, rows: Floats) -> list[int]:
+    """The nearest centre of each of some rows: (n, d), or with a schema as it encodes them."""
+    if model.schema_ is None:
+        found: list[int] = model.predict(rows).tolist()
+        return found
+    blocks = squared_distances(rows, model.encoded_centers_, model.box_)
+    return [label for block in blocks for label in block.argmin(axis=1).tolist()]
+
+
 _BECAME = {
     "ignore": ": their distances are over the columns they have.",
     "center": ", taken for the centre of their column.",
@@ -198,16 +230,11 @@ _BECAME = {
 """What `predict` makes of missing cells, by the policy of the fit."""
 
 
-def _load(path: Path) -> PrivateKMeans:
-    try:
-        return load(path)
-    except (KeyError, TypeError, AttributeError):
-        raise ValueError(f"{path} is a damaged sfumato model") from None
-
-
 def _layout(model: PrivateKMeans, request: o.Predict) -> Layout:
     """Find the model's columns in the file: by the model's names, or else by position."""
     names, data = getattr(model, "feature_names_in_", None), request.data
+    if model.schema_ is not None:
+        return layout_of(file_of(request, data), schema=model.schema_.unweighted)
     asked = () if names is None or request.columns else tuple(names)
     file = file_of(request, data, names=asked)
     layout = layout_of(file, width=model.n_features_in_)

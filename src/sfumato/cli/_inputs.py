@@ -20,11 +20,12 @@ from sfumato._base.validation import PRIVATE, check_max_rows, check_whole
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import Box
 from sfumato._ledger.ledger import Ledger
-from sfumato._private_kmeans import PrivateKMeans
+from sfumato._private_kmeans import PrivateKMeans, load
+from sfumato._schema.schema import Schema
 from sfumato.cli import _options as o
-from sfumato.engines._files import TableFile, layout_of
+from sfumato.engines._files import TableFile, layout_of, table_of
 from sfumato.engines.formats._csv import Header
-from sfumato.engines.formats._table import Layout
+from sfumato.engines.formats._table import Layout, position_of
 
 _TABS = ("tab", "\\t")
 
@@ -56,7 +57,14 @@ def file_of(
     header: Header = "guess" if guess and request.header is None else request.header
     path = paths if isinstance(paths, Path) else tuple(paths)
     sep = "\t" if request.sep in _TABS else request.sep
-    return TableFile(path, columns, header, sep, names)
+    file = TableFile(path, columns, header, sep, names)
+    return _narrowed(file, bounded) if columns is None and isinstance(bounded, tuple) else file
+
+
+def _narrowed(file: TableFile, bounded: tuple[str, ...]) -> TableFile:
+    """The file with the columns that bounds name, in its own order; others are left alone."""
+    table = table_of(file)
+    return replace(file, columns=tuple(sorted({position_of(table, name) for name in bounded})))
 
 
 def columns_asked(texts: list[str] | None) -> tuple[str, ...] | None:
@@ -96,15 +104,49 @@ def bounds_in(file: Path) -> Any:  # noqa: ANN401
         raise ValueError(f"{file} is not JSON") from None
 
 
-def max_rows_of(request: o.Grouped) -> int | str:
+def declared_in(request: o.Described) -> Schema:
+    """The schema that was named; refuses options that say what it says already."""
+    given = {"--bounds": request.bounds, "--bounds-file": request.bounds_file}
+    given |= {"--columns": request.columns, "--groups": getattr(request, "groups", None)}
+    twice = [name for name, value in given.items() if value]
+    if twice:
+        raise ValueError(
+            f"--schema declares the columns, their bounds and the groups: leave {twice[0]} out, or "
+            f"change {request.schema}"
+        )
+    if request.schema is None:
+        raise ValueError("--schema is needed")
+    return Schema.read(request.schema)
+
+
+def load_model(path: Path, schema: Path | None) -> PrivateKMeans:
+    """A model that `fit` wrote; refuses a schema that is not the one it was fitted with."""
+    try:
+        model = load(path)
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError(f"{path} is a damaged sfumato model") from None
+    if schema is not None and Schema.read(schema) != model.schema_:
+        own = "without a schema" if model.schema_ is None else "with another schema, which it holds"
+        raise ValueError(f"{path} was fitted {own}: leave --schema out")
+    return model
+
+
+def left_alone(layout: Layout) -> list[str]:
+    """The columns of a table with names that are not read."""
+    table, used = layout.table, {*layout.positions, layout.owner}
+    return [table.names[i] for i in table.usual if i not in used] if table.named else []
+
+
+def max_rows_of(request: o.Grouped, groups: str | None) -> int | str:
     """How many rows of a group are used, or "private"; refused where there are no groups."""
     text = request.max_rows_per_group
     if text != PRIVATE and not text.lstrip("+-").isdecimal():
         raise ValueError(f"--max-rows-per-group must be a whole number or private, got {text!r}")
     most = text if text == PRIVATE else check_whole(int(text), "--max-rows-per-group")
-    if most != 1 and request.groups is None:
+    if most != 1 and groups is None:
         raise ValueError(
-            "--max-rows-per-group needs --groups COLUMN, which has the person of each row"
+            "--max-rows-per-group needs --groups COLUMN, which has the person of each row, or a "
+            "schema that names it"
         )
     return most
 
@@ -244,7 +286,8 @@ def check_engine(request: o.Fit) -> None:
 
 def fit_on(request: o.Fit, model: PrivateKMeans, file: TableFile) -> None:
     """Fit a model to files on the engine that was asked for."""
-    engine, groups = request.engine.value, request.groups
+    engine, schema = request.engine.value, model.schema
+    groups = request.groups if schema is None else schema.groups
     if engine not in _PACKAGES:
         _fit(request, model, file, groups)
         return
@@ -255,9 +298,10 @@ def fit_on(request: o.Fit, model: PrivateKMeans, file: TableFile) -> None:
         max_rows_per_group=check_max_rows(model.max_rows_per_group) or 1,
         workers=request.workers,
         scheduler=request.scheduler,
+        schema=schema,
     ) as rows:
         # Names for the model: a cluster's rows have none.
-        rows.columns = layout_of(file, groups=groups).given_names or ()
+        rows.columns = layout_of(file, groups=groups, schema=schema).given_names or ()
         _fit(request, model, rows, None)
 
 
@@ -274,6 +318,7 @@ def _fit(request: o.Fit, model: PrivateKMeans, source: Any, groups: str | None) 
         groups=groups,
         max_rows_per_group=model.max_rows_per_group,
         ledger=ledger,
+        schema=model.schema,
     )
     model.fit(curator, request=request.request)
 
@@ -294,7 +339,7 @@ def ledger_of(request: o.Charged) -> Ledger | None:
 def with_declared_bounds(request: o.Fit) -> o.Fit:
     """The request with the bounds that its ledger declares, unless it gives bounds itself."""
     ledger = ledger_of(request)
-    if ledger is None:
+    if ledger is None or request.schema is not None:
         return request
     if PRIVATE in (request.bounds or []):
         raise ValueError(

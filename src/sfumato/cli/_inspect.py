@@ -13,13 +13,16 @@ import numpy as np
 from rich.console import Console
 
 from sfumato._lattice.box import Box
+from sfumato._schema.schema import Schema
 from sfumato.cli import _options as o
 from sfumato.cli._app import WRONG_INPUT, print_json, progress
 from sfumato.cli._inputs import box_of, file_of, listed
+from sfumato.cli._inspect_schema import check_table
+from sfumato.cli._inspect_schema import run as run_schema
 from sfumato.cli._show import MOST_ROWS, console, counted, table_with
 from sfumato.engines._files import TableFile, layout_of
 from sfumato.engines.formats._csv import Delimited
-from sfumato.engines.formats._table import Block, Layout, tables_of
+from sfumato.engines.formats._table import Block, Layout, Table, tables_of
 
 _PLACES = 9
 _PLACES_IN_COLUMN = 3
@@ -114,6 +117,8 @@ def _add_places(places: list[Place], block: Block, names: tuple[str, ...]) -> No
 
 def run(request: o.Check) -> int:
     """Check a file, print what was found, and return the exit code."""
+    if request.schema is not None:
+        return run_schema(request)
     data = request.data
     file = file_of(request, data, guess=True)
     layout = layout_of(file)
@@ -186,6 +191,9 @@ def check_rows(request: o.Refusing, layout: Layout) -> None:
     if request.on_bad_row is not o.BadRow.REFUSE:
         return
     for table in tables_of(layout.table):
+        if layout.schema is not None:
+            _check_declared(layout, table, layout.schema)
+            continue
         # Other formats declare their types: a cell is a number or missing.
         if not isinstance(table, Delimited):
             continue
@@ -193,6 +201,28 @@ def check_rows(request: o.Refusing, layout: Layout) -> None:
             report = check_file(replace(layout, table=table), on_rows=on_rows)
         if not report.clean:
             raise ValueError(_refusal(str(table.file), report))
+
+
+def _check_declared(layout: Layout, table: Table, schema: Schema) -> None:
+    """Refuse a table in which cells cannot be read as a schema declares."""
+    places = dict(zip(schema.inputs, layout.positions, strict=True))
+    with progress(f"checking {table.files[0].name}") as on_rows:
+        report = check_table(table, schema, places, on_rows=on_rows)
+    if report.clean:
+        return
+    wrong, found = [column for column in report.columns if column.unreadable], []
+    if wrong:
+        names = listed([column.name for column in wrong], 5)
+        first = f"the first at {Place(wrong[0].first or 0, wrong[0].name)}"
+        found.append(f"cells that are not as the schema declares (column {names}), {first}")
+    if report.ragged:
+        place = f"the first at line {report.first_ragged}"
+        found.append(f"rows with too few or too many fields, {place}")
+    raise ValueError(
+        f"{table.files[0]} has {', and '.join(found)}. Nothing was spent. sfumato check "
+        f"{table.files[0]} --schema FILE shows them; correct the file or the schema, or pass "
+        "--on-bad-row policy to treat such cells as missing"
+    )
 
 
 def _refusal(data: str, report: FileReport) -> str:

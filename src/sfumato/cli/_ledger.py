@@ -28,7 +28,9 @@ from sfumato._ledger.ledger import Ledger
 from sfumato._ledger.modes import MODES, Amounts, Composition, covers, fraction_of
 from sfumato._ledger.sqlite import new_mark
 from sfumato._ledger.store import Store
-from sfumato.cli import _options as o
+from sfumato._schema.kinds import Number
+from sfumato._schema.schema import Schema
+from sfumato.cli import _commands as c
 from sfumato.cli._app import VIOLATION, print_json
 from sfumato.cli._inputs import bounds_in, check_output
 from sfumato.cli._methods import configured
@@ -38,22 +40,25 @@ from sfumato.methods import Task, method_of
 _UNITS = {"epsilon": "ε", "delta": "δ", "pure": "pure ε", "mu2": "μ²", "rho": "ρ"}
 
 
-def run_create(request: o.LedgerCreate) -> None:
+def run_create(request: c.LedgerCreate) -> None:
     """Create the ledger of a dataset, and say how many fits it carries."""
     parts = {"pure": request.pure, "plain": request.plain}
-    bounds = None if request.bounds_file is None else bounds_in(request.bounds_file)
-    if bounds is not None and not request.bounds_from:
-        raise ValueError("--bounds-file needs --bounds-from: a sentence on where they come from")
+    bounds, source = _declared(request)
+    if bounds is not None and not source:
+        raise ValueError(
+            "declared bounds need --bounds-from: a sentence on where they come from; in a schema "
+            "`source`, of each column"
+        )
     ledger = Ledger.create(
         request.ledger,
         request.dataset,
         epsilon=request.epsilon,
         delta=request.delta,
-        mode=MODES[list(o.Mode).index(request.mode)],
+        mode=MODES[list(c.Mode).index(request.mode)],
         parts={name: part for name, part in parts.items() if part is not None},
         max_rows_per_group=request.max_rows_per_group,
         bounds=bounds,
-        bounds_source=request.bounds_from,
+        bounds_source=source,
     )
     carried = _carried(request, ledger.facts.composition)
     shown = overview(ledger.store, request.dataset)
@@ -71,7 +76,24 @@ def run_create(request: o.LedgerCreate) -> None:
         console().print(table)
 
 
-def _carried(request: o.LedgerCreate, chosen: Composition) -> dict[str, dict[str, int]]:
+def _declared(request: c.LedgerCreate) -> tuple[Any, str]:
+    """The bounds that are declared, and where they come from: from a file, or of a schema."""
+    if request.schema is None:
+        bounds = None if request.bounds_file is None else bounds_in(request.bounds_file)
+        return bounds, request.bounds_from
+    if request.bounds_file is not None:
+        raise ValueError("bounds come from --bounds-file or from --schema, not from both")
+    columns = Schema.read(request.schema).columns
+    numbers = {name: column for name, column in columns.items() if isinstance(column, Number)}
+    if not numbers:
+        raise ValueError(f"{request.schema} declares no number: a ledger keeps bounds of numbers")
+    sources = {name: column.source for name, column in numbers.items()}
+    known = "; ".join(f"{name}: {source}" for name, source in sources.items() if source)
+    bounds = {name: list(column.ends) for name, column in numbers.items()}
+    return bounds, request.bounds_from or (known if all(sources.values()) else "")
+
+
+def _carried(request: c.LedgerCreate, chosen: Composition) -> dict[str, dict[str, int]]:
     """How many fits of one size each mode would carry: all pure, and Gaussian with 15 % pure."""
     if request.fit_epsilon is None:
         return {}
@@ -87,7 +109,7 @@ def _carried(request: o.LedgerCreate, chosen: Composition) -> dict[str, dict[str
     return found
 
 
-def run_show(request: o.LedgerShow) -> None:
+def run_show(request: c.LedgerShow) -> None:
     """Print total, spent and left of every dataset, or of one."""
     store = open_store(request.ledger)
     names = datasets_in(store) if request.dataset is None else [request.dataset]
@@ -127,7 +149,7 @@ def _amount(epsilon: float, delta: float) -> str:
     return f"ε = {epsilon:.6g}" + (f", δ = {delta:.3g}" if delta else "")
 
 
-def run_history(request: o.LedgerHistory) -> None:
+def run_history(request: c.LedgerHistory) -> None:
     """Print who spent what for what."""
     lines = history(_store_with(request), request.dataset)
     if request.as_json:
@@ -150,7 +172,7 @@ def run_history(request: o.LedgerHistory) -> None:
     _print_table(titles, rows)
 
 
-def _store_with(request: o.LedgerCommand) -> Store:
+def _store_with(request: c.LedgerCommand) -> Store:
     """The store that was named, if it has the dataset that was."""
     store = open_store(request.ledger)
     if request.dataset is not None:
@@ -172,7 +194,7 @@ def _print_table(titles: Iterable[str], rows: Iterable[tuple[str, ...]]) -> None
     console().print(table)
 
 
-def run_verify(request: o.LedgerVerify) -> int:
+def run_verify(request: c.LedgerVerify) -> int:
     """Check every event, hash, balance and charge. Ends with 4 if anything is wrong."""
     if request.new_mark:
         new_mark(Path(request.ledger))
@@ -189,7 +211,7 @@ def run_verify(request: o.LedgerVerify) -> int:
     return VIOLATION if flaws else 0
 
 
-def run_grant(request: o.LedgerGrant) -> None:
+def run_grant(request: c.LedgerGrant) -> None:
     """Set a part of the budget aside for one person."""
     ledger = Ledger.open(request.ledger, request.dataset)
     ledger.grant(request.to, epsilon=request.epsilon, delta=request.delta)
@@ -200,7 +222,7 @@ def run_grant(request: o.LedgerGrant) -> None:
         _print_overview(shown)
 
 
-def run_releases(request: o.LedgerReleases) -> None:
+def run_releases(request: c.LedgerReleases) -> None:
     """List what was released, or write one release again, which is free."""
     store = _store_with(request)
     if request.get is None:
@@ -224,7 +246,7 @@ def run_releases(request: o.LedgerReleases) -> None:
         console().print(f"Release written to {request.output}. It cost nothing.", soft_wrap=True)
 
 
-def run_export(request: o.LedgerExport) -> None:
+def run_export(request: c.LedgerExport) -> None:
     """Write every event and release as JSON."""
     data = exported(open_store(request.ledger))
     if request.output is None:
@@ -235,7 +257,7 @@ def run_export(request: o.LedgerExport) -> None:
     console().print(f"{len(data['events']):,} events written to {request.output}", soft_wrap=True)
 
 
-def run_price(request: o.LedgerPrice) -> None:
+def run_price(request: c.LedgerPrice) -> None:
     """Say what planned fits would cost together, before anything is spent."""
     store = open_store(request.ledger)
     facts = facts_of(store, request.dataset)

@@ -24,16 +24,25 @@ _BOUNDS = (
 )
 
 
-def _option(metavar: str, help: str, *names: str) -> Any:  # noqa: ANN401
+def option(metavar: str, help: str, *names: str) -> Any:  # noqa: ANN401
     """An option that takes a value; without names its name is that of its field."""
     return Option(*names, metavar=metavar, help=help)
 
 
 Data = Annotated[Path, Argument(metavar="DATA", help=f"A file of rows: {_FORMATS}")]
-Out = Annotated[Path, _option("FILE", "Where to write.", "--output", "-o")]
+Out = Annotated[Path, option("FILE", "Where to write.", "--output", "-o")]
 Force = Annotated[bool, Option("--force", help="Overwrite a file that is there.")]
-Epsilon = Annotated[float, _option("ε", "The privacy budget, all of it spent.", "--epsilon")]
-Delta = Annotated[float, _option("δ", "0 is pure ε-DP; above 0 allows Gaussian noise.")]
+Epsilon = Annotated[float, option("ε", "The privacy budget, all of it spent.", "--epsilon")]
+Schema = Annotated[
+    Path | None,
+    option("FILE", "A schema: kinds, bounds and levels of columns. See `sfumato schema`."),
+]
+Model = Annotated[Path, Argument(metavar="MODEL", help="A model that `fit` wrote.")]
+OfModel = Annotated[
+    Path | None,
+    option("FILE", "The schema of the model, which holds it already: another one is refused."),
+]
+Delta = Annotated[float, option("δ", "0 is pure ε-DP; above 0 allows Gaussian noise.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +58,7 @@ class Reading(Command):
 
     columns: Annotated[
         list[str] | None,
-        _option(
+        option(
             "A,B,…",
             "Columns to read, by name or position from 0. Default: all. With --no-header one "
             "number N says that there are N columns.",
@@ -60,13 +69,13 @@ class Reading(Command):
         Option(
             "--header/--no-header",
             help="Whether the first line of a text table names the columns. Say so, or name "
-            "columns in --columns or --bounds: it is not guessed.",
+            "columns in --columns, --bounds or --schema: it is not guessed.",
             show_default=False,
         ),
     ] = None
     sep: Annotated[
         str | None,
-        _option(
+        option(
             "CHARACTER",
             "What separates the fields of a text table: , ; | or tab. Default: as in the "
             "header; without one a comma, in .tsv a tab.",
@@ -78,10 +87,17 @@ class Reading(Command):
 class Bounded(Reading):
     """Which bounds the columns have."""
 
-    bounds: Annotated[list[str] | None, _option("[COLUMN=]LOW,HIGH", _BOUNDS)] = None
+    bounds: Annotated[list[str] | None, option("[COLUMN=]LOW,HIGH", _BOUNDS)] = None
     bounds_file: Annotated[
-        Path | None, _option("FILE", 'Bounds as JSON: {"age": [17, 90], …} or [lower, upper].')
+        Path | None, option("FILE", 'Bounds as JSON: {"age": [17, 90], …} or [lower, upper].')
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Described(Bounded):
+    """What is declared about the columns: bounds, or a schema in their place."""
+
+    schema: Schema = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,8 +107,9 @@ class Refusing(Reading):
     on_bad_row: Annotated[
         BadRow,
         Option(
-            help="refuse: read the file once before anything is spent, and stop if a cell holds "
-            "text or a row has too few or too many fields. policy: treat such cells as missing."
+            help="refuse: read the file once before anything is spent, and stop if a cell is no "
+            "number, or not as the schema declares, or a row has too few or too many fields. "
+            "policy: treat such cells as missing."
         ),
     ] = BadRow.REFUSE
 
@@ -103,13 +120,18 @@ class Grouped(Refusing):
 
     groups: Annotated[
         str | None,
-        _option(
+        option(
             "COLUMN",
             "The column with the person of each row: protects a person with all their rows.",
         ),
     ] = None
     max_rows_per_group: Annotated[
-        str, _option("M", "With --groups: rows of a group used; `private` chooses in a fit (ε/20).")
+        str,
+        option(
+            "M",
+            "With --groups: how many rows of a group are used. In a fit, `private` chooses the "
+            "number with a twentieth of ε.",
+        ),
     ] = "1"
 
 
@@ -119,13 +141,13 @@ class Charged(Command):
 
     ledger: Annotated[
         str | None,
-        _option("LEDGER", "Charge a ledger that lasts: a SQLite file, or postgresql://…"),
+        option("LEDGER", "Charge a ledger that lasts: a SQLite file, or postgresql://…"),
     ] = None
-    dataset: Annotated[str | None, _option("NAME", "With --ledger: name of the dataset.")] = None
+    dataset: Annotated[str | None, option("NAME", "With --ledger: name of the dataset.")] = None
     person: Annotated[
-        str | None, _option("NAME", "With --ledger: charge this person's grant.", "--as")
+        str | None, option("NAME", "With --ledger: charge this person's grant.", "--as")
     ] = None
-    purpose: Annotated[str, _option("TEXT", "With --ledger: what it is for; it is kept.")] = ""
+    purpose: Annotated[str, option("TEXT", "With --ledger: what it is for; it is kept.")] = ""
     yes_epsilon: Annotated[
         bool, Option("--yes-epsilon", help="Spend an ε above 10 without being asked.")
     ] = False
@@ -137,14 +159,14 @@ class Demo(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check(Bounded):
+class Check(Described):
     """Say what is wrong with a file. Exact numbers, for its owner: no privacy, no charge."""
 
     data: Data
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fit(Grouped, Bounded, Charged):
+class Fit(Grouped, Described, Charged):
     """Find private centres of the rows of files. Writes a model with its receipt."""
 
     data: Annotated[
@@ -157,7 +179,7 @@ class Fit(Grouped, Bounded, Charged):
     ]
     k: Annotated[
         str,
-        _option(
+        option(
             "K",
             "Number of centres, or `auto`: chosen on what is released, at no further cost.",
             "--n-clusters",
@@ -169,19 +191,19 @@ class Fit(Grouped, Bounded, Charged):
     force: Force = False
     request: Annotated[
         str | None,
-        _option("NAME", "With --ledger: the same name brings back the same release, for free."),
+        option("NAME", "With --ledger: the same name brings back the same release, for free."),
     ] = None
     bounds: Annotated[
         list[str] | None,
-        _option("[COLUMN=]LOW,HIGH", f"{_BOUNDS} `private` estimates them with a quarter of ε."),
+        option("[COLUMN=]LOW,HIGH", f"{_BOUNDS} `private` estimates them with a quarter of ε."),
     ] = None
     delta: Delta = 0.0
     method: Annotated[
-        str, _option("NAME", "A clustering method by name; `sfumato methods` lists them all.")
+        str, option("NAME", "A clustering method by name; `sfumato methods` lists them all.")
     ] = "auto"
     settings: Annotated[
         list[str] | None,
-        _option(
+        option(
             "NAME=VALUE",
             "A setting of the method, such as iterations=3; may be repeated. `sfumato "
             "methods` lists the settings of every method and their defaults.",
@@ -193,22 +215,22 @@ class Fit(Grouped, Bounded, Charged):
     ] = Nan.IGNORE
     n_rows: Annotated[
         int | None,
-        _option("N", "Declare the number of rows public. It is never compared with the data."),
+        option("N", "Declare the number of rows public. It is never compared with the data."),
     ] = None
     random_state: Annotated[
         int | None,
-        _option("SEED", "Seeds public randomness (starts), never the noise: two fits differ."),
+        option("SEED", "Seeds public randomness (starts), never the noise: two fits differ."),
     ] = None
     engine: Annotated[
         EngineName,
         Option(help="Where the rows are read: this machine (auto, local), or a cluster."),
     ] = EngineName.AUTO
     workers: Annotated[
-        int | None, _option("N", "With a cluster of its own: how many processes to start.")
+        int | None, option("N", "With a cluster of its own: how many processes to start.")
     ] = None
     scheduler: Annotated[
         str | None,
-        _option(
+        option(
             "ADDRESS",
             "A cluster that is running: tcp://host:8786 (Dask), spark://host:7077 (Spark).",
         ),
@@ -222,7 +244,7 @@ class Bounds(Grouped, Charged):
     data: Data
     epsilon: Epsilon
     output: Annotated[
-        Path | None, _option("FILE", "Where to write, for --bounds-file.", "--output", "-o")
+        Path | None, option("FILE", "Where to write, for --bounds-file.", "--output", "-o")
     ] = None
     force: Force = False
 
@@ -235,16 +257,16 @@ class Perturb(Refusing, Bounded):
     output: Out
     epsilon: Annotated[
         float | None,
-        _option(
+        option(
             "ε", "ε per unit of distance: two points r apart look alike within a factor e^(εr)."
         ),
     ] = None
     level: Annotated[
         float | None,
-        _option("L", "In place of --epsilon, with --radius: alike within e^L, so ε = L/R."),
+        option("L", "In place of --epsilon, with --radius: alike within e^L, so ε = L/R."),
     ] = None
     radius: Annotated[
-        float | None, _option("R", "Points within this public distance are alike within e^L.")
+        float | None, option("R", "Points within this public distance are alike within e^L.")
     ] = None
     truncation: Annotated[
         Truncation,
@@ -261,7 +283,7 @@ class Perturb(Refusing, Bounded):
     ] = Units.DATA
     keep: Annotated[
         list[str] | None,
-        _option("A,B,…", "Columns to copy as they are, unprotected. All others are left out."),
+        option("A,B,…", "Columns to copy as they are, unprotected. All others are left out."),
     ] = None
     nan: Annotated[
         ReportNan,
@@ -276,23 +298,69 @@ class Perturb(Refusing, Bounded):
 class Predict(Reading):
     """Label every row of a file with its nearest centre. For rows of your own: no release."""
 
-    model: Annotated[Path, Argument(metavar="MODEL", help="A model that `fit` wrote.")]
+    model: Model
     data: Data
     output: Out
+    schema: OfModel = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample(Command):
+    """Draw synthetic rows from what a fit released, in the columns of its rows. Costs nothing."""
+
+    model: Model
+    n: Annotated[int, option("N", "How many rows.", "--n", "-n")]
+    output: Annotated[
+        Path,
+        option(
+            "FILE", "Where to write: .csv or .tsv, both also .gz, or .parquet.", "--output", "-o"
+        ),
+    ]
+    force: Force = False
+    schema: OfModel = None
+    random_state: Annotated[int | None, option("SEED", "The same rows again.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain(Grouped, Charged):
+    """Say what tells the clusters of a model apart, column by column, privately. Spends ε."""
+
+    model: Model
+    data: Data
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    columns: Annotated[
+        list[str] | None,
+        option("A,B,…", "Columns to explain the clusters by. Default: all that are declared."),
+    ] = None
+    schema: Annotated[
+        Path | None,
+        option(
+            "FILE",
+            "A schema that declares more columns than the model's. Default: the model's.",
+        ),
+    ] = None
+    output: Annotated[
+        Path | None, option("FILE", "Where to write it, as JSON.", "--output", "-o")
+    ] = None
+    force: Force = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(Command):
     """Predict the error, memory and passes of every method. Needs no data, costs no privacy."""
 
-    n: Annotated[int, _option("N", "Expected number of rows; roughly.", "--n")]
-    d: Annotated[int, _option("D", "Number of columns.", "--d")]
-    k: Annotated[int, _option("K", "Number of centres.", "--n-clusters", "-k")]
+    n: Annotated[int, option("N", "Expected number of rows; roughly.", "--n")]
+    k: Annotated[int, option("K", "Number of centres.", "--n-clusters", "-k")]
     epsilon: Epsilon
+    d: Annotated[int | None, option("D", "Number of columns; or give --schema.", "--d")] = None
+    schema: Annotated[
+        Path | None, option("FILE", "A schema, in place of --d: a category takes several columns.")
+    ] = None
     delta: Delta = 0.0
     bounds: Annotated[
         list[str] | None,
-        _option(
+        option(
             "LOW,HIGH",
             "Bounds of all columns, or repeated for each in order: states noise in their units.",
         ),
@@ -309,140 +377,3 @@ class Plan(Command):
 @dataclass(frozen=True, kw_only=True)
 class Methods(Command):
     """List the clustering methods, with their settings and defaults."""
-
-
-Store = Annotated[
-    str, Argument(metavar="LEDGER", help="A SQLite file, or postgresql://user@host/database.")
-]
-Mode = StrEnum("Mode", ["ADD", "GAUSSIAN", "ZCDP"])
-
-
-@dataclass(frozen=True, kw_only=True)
-class LedgerCommand(Command):
-    """What every command about a ledger takes."""
-
-    ledger: Store
-    dataset: Annotated[
-        str | None, _option("NAME", "The dataset; not needed where there is one alone.")
-    ] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class LedgerCreate(Command):
-    """Create the ledger of a dataset: what all fits on it together may spend. It never changes."""
-
-    ledger: Store
-    dataset: Annotated[str, _option("NAME", "The name of the dataset.")]
-    epsilon: Annotated[float, _option("ε", "What all fits together may spend.")]
-    delta: Delta = 0.0
-    mode: Annotated[
-        Mode,
-        Option(
-            help="How fits add up. add: ε and δ add. gaussian: pure ε and μ² add, for fits with δ. "
-            "zcdp: ρ adds, for many small fits."
-        ),
-    ] = Mode.ADD
-    pure: Annotated[
-        float | None, _option("PART", "With gaussian: the part of ε for pure charges, 0.6.")
-    ] = None
-    plain: Annotated[
-        float | None,
-        _option("PART", "With gaussian, zcdp: the part of (ε, δ) for plain charges (max cover)."),
-    ] = None
-    max_rows_per_group: Annotated[
-        int | None,
-        _option("M", "Protect a person with at most M rows, not one row; fits use --groups."),
-    ] = None
-    bounds_file: Annotated[
-        Path | None, _option("FILE", 'Public bounds as JSON: {"age": [17, 90], …}.')
-    ] = None
-    bounds_from: Annotated[str, _option("TEXT", "Where the bounds come from, in a sentence.")] = ""
-    fit_epsilon: Annotated[
-        float | None, _option("ε", "Say how many fits of this ε each mode would carry.")
-    ] = None
-    fit_delta: Annotated[float, _option("δ", "The δ of such a fit.")] = 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class LedgerShow(LedgerCommand):
-    """Show total, spent and left of every dataset, or of one."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class LedgerHistory(LedgerCommand):
-    """Show who spent what for what."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class LedgerVerify(Command):
-    """Check every event, hash, balance and charge. Ends with 4 if anything is wrong."""
-
-    ledger: Store
-    new_mark: Annotated[
-        bool, Option("--new-mark", help="Accept a SQLite file as complete whose mark was lost.")
-    ] = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class LedgerGrant(LedgerCommand):
-    """Set a part of the budget aside for one person, who charges it with `fit --as`."""
-
-    to: Annotated[str, _option("NAME", "Whom it is for.")]
-    epsilon: Annotated[float, _option("ε", "How much of the budget.")]
-    delta: Annotated[
-        float | None, _option("δ", "How much of δ; by default the same part as of ε.")
-    ] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class LedgerPrice(LedgerCommand):
-    """Say what planned fits would cost together, before anything is spent."""
-
-    fits: Annotated[
-        Path,
-        Argument(
-            metavar="FITS",
-            help='Fits in JSON, such as [{"k": 5, "columns": 6, "epsilon": 0.1, "times": 10}], or '
-            "[[fits]] in TOML.",
-        ),
-    ]
-    person: Annotated[str | None, _option("NAME", "Out of this person's grant.", "--as")] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class LedgerReleases(LedgerCommand):
-    """List what was released, or bring one release back, for free."""
-
-    get: Annotated[str | None, _option("ID", "A request, or 8 of its first characters.")] = None
-    output: Annotated[Path | None, _option("FILE", "Where to write it.", "--output", "-o")] = None
-    force: Force = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class LedgerExport(Command):
-    """Write every event and release as JSON."""
-
-    ledger: Store
-    output: Annotated[Path | None, _option("FILE", "Where to write.", "--output", "-o")] = None
-    force: Force = False
-
-
-COMMANDS: dict[type[Command], str] = {
-    Demo: "_demo.run",
-    Check: "_inspect.run",
-    Fit: "_fit.run",
-    Bounds: "_plan.run_bounds",
-    Perturb: "_rewrite.run",
-    Predict: "_fit.run_predict",
-    Plan: "_plan.run",
-    Methods: "_methods.run",
-    LedgerCreate: "_ledger.run_create",
-    LedgerShow: "_ledger.run_show",
-    LedgerHistory: "_ledger.run_history",
-    LedgerVerify: "_ledger.run_verify",
-    LedgerGrant: "_ledger.run_grant",
-    LedgerPrice: "_ledger.run_price",
-    LedgerReleases: "_ledger.run_releases",
-    LedgerExport: "_ledger.run_export",
-}
-"""The function that runs each command. Its module is loaded when it runs."""

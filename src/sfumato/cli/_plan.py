@@ -14,6 +14,7 @@ from sfumato._base.validation import check_epsilon, check_whole
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._planning import plan, sentences_of, table_of
 from sfumato._private_bounds.estimate import keep_bounds, receipt_of, release_bounds
+from sfumato._schema.schema import Schema
 from sfumato.cli import _options as o
 from sfumato.cli._app import passes, print_json
 from sfumato.cli._inputs import (
@@ -32,15 +33,16 @@ from sfumato.engines._files import layout_of
 
 def run(request: o.Plan) -> None:
     """Plan, and print the table or JSON."""
-    for name, value in (("--n", request.n), ("--d", request.d), ("-k", request.k)):
+    d = _dimensions(request)
+    for name, value in (("--n", request.n), ("--d", d), ("-k", request.k)):
         check_whole(value, name)
     planned = plan(
         n=request.n,
-        d=request.d,
+        d=d,
         k=request.k,
         epsilon=request.epsilon,
         delta=request.delta,
-        bounds=_bounds(request.bounds, request.d),
+        bounds=_bounds(request.bounds, d),
         n_rows_known=request.n_rows_known,
     )
     if request.as_json:
@@ -50,6 +52,19 @@ def run(request: o.Plan) -> None:
     out.print(table_of(planned))
     for sentence in sentences_of(planned):
         out.print(sentence)
+
+
+def _dimensions(request: o.Plan) -> int:
+    """The number of coordinates of a row: as given, or of a schema."""
+    if (request.d is None) == (request.schema is None):
+        raise ValueError("the number of columns is needed: --d D or --schema FILE, one of them")
+    if request.schema is None:
+        return int(request.d or 0)
+    if request.bounds:
+        raise ValueError(
+            "--schema declares the bounds: noise is stated in the cube, leave --bounds out"
+        )
+    return Schema.read(request.schema).dimensions
 
 
 def _bounds(texts: list[str] | None, d: int) -> tuple[list[float], list[float]] | None:
@@ -104,7 +119,7 @@ def _checked(request: o.Bounds) -> tuple[Fraction, int]:
     """ε and rows per group, if nothing is wrong with the request whatever the file holds."""
     epsilon = check_epsilon(request.epsilon)
     check_large(request, request.epsilon)
-    most = max_rows_of(request)
+    most = max_rows_of(request, request.groups)
     if isinstance(most, str):
         raise ValueError(
             "--max-rows-per-group private is for `sfumato fit`; bounds need a number: for the "

@@ -29,7 +29,7 @@ from sfumato.engines.formats._table import Layout
 from sfumato.local._ndlaplace import NDLaplace
 from sfumato.local._transformer import LocalPlan
 
-_FORMATS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+FORMATS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 
 
 class TextOut:
@@ -109,8 +109,8 @@ def _cells(column: Any) -> list[Any]:  # noqa: ANN401
 def run(request: o.Perturb) -> None:
     """Perturb a file. All that can be refused is refused before a row is read."""
     target = request.output.name
-    if not target.lower().endswith(_FORMATS):
-        raise ValueError(f"the name of --output must end in {', '.join(_FORMATS)}, got {target!r}")
+    if not target.lower().endswith(FORMATS):
+        raise ValueError(f"the name of --output must end in {', '.join(FORMATS)}, got {target!r}")
     check_output(request.output, request.data, *filter(None, [request.bounds_file]))
     layout = layout_of(file_of(request, request.data), keep=columns_asked(request.keep) or ())
     # The columns come out in the order of the file, however they were asked for.

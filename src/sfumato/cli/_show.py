@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
 from rich.table import Table
 
 from sfumato._accounting.text import sentences_of, table_of
 from sfumato._released_model import to_dict
+from sfumato._schema.kinds import Column, Cycle, Flag, Number
+from sfumato._schema.schema import Schema
 
 if TYPE_CHECKING:
     from sfumato._accounting.receipt import Receipt
@@ -74,9 +76,72 @@ def print_centers(out: Console, model: PrivateKMeans, names: Sequence[str]) -> N
         table.add_row(str(i), f"{round(model.cluster_sizes_[i]):,}", *row)
     out.print(table)
     more = {"centres": len(centers) - MOST_ROWS, "columns": len(names) - len(shown)}
+    _print_hidden(out, more)
+
+
+def _print_hidden(out: Console, more: dict[str, int]) -> None:
+    """Print how many centres and columns are not shown."""
     hidden = [f"{count} more {things}" for things, count in more.items() if count > 0]
     if hidden:
         out.print(f"… and {' and '.join(hidden)}, all of them in the model file.")
+
+
+def print_profiles(out: Console, model: PrivateKMeans, schema: Schema) -> None:
+    """Print the centres in the user's words: a line for each, or if that is too wide a column."""
+    profiles = model.cluster_profiles_[:MOST_ROWS]
+    lines = [["cluster", *map(str, range(len(profiles)))]]
+    lines.append(["noisy size", *(f"{round(x):,}" for x in model.cluster_sizes_[:MOST_ROWS])])
+    for name in schema.features[:MOST_ROWS]:
+        column = schema.columns[name]
+        lines.append([name, *(in_words(column, profile[name]) for profile in profiles)])
+    columns = list(zip(*lines, strict=True))
+    if _width(columns) <= out.width:
+        _print_cells(out, columns)
+    else:
+        titles, *rest = columns
+        while rest:
+            held = next(
+                (n for n in range(len(rest), 1, -1) if _width_of(titles, *rest[:n]) <= out.width), 1
+            )
+            _print_cells(out, list(zip(titles, *rest[:held], strict=True)))
+            rest = rest[held:]
+    more = {"centres": len(model.cluster_sizes_), "columns": len(schema.features)}
+    _print_hidden(out, {things: count - MOST_ROWS for things, count in more.items()})
+
+
+def in_words(column: Column, found: Any) -> str:  # noqa: ANN401
+    """What a centre has in a column, in the user's words."""
+    if isinstance(found, dict):
+        leading = found.get("leading")
+        return found["level"] if leading is None else f"{leading} {found['shares'][leading]:.0%}"
+    if isinstance(column, Flag):
+        return f"{found:.0%} yes"
+    if isinstance(column, Cycle):
+        return number(found, 0, column.period)
+    return number(found, *column.ends) if isinstance(column, Number) else str(found)
+
+
+def _width(lines: Sequence[Sequence[str]]) -> int:
+    """The width of a table of these lines."""
+    return _width_of(*zip(*lines, strict=True))
+
+
+def _width_of(*columns: Sequence[str]) -> int:
+    return 1 + sum(min(_WIDEST, max(map(len, column))) + 3 for column in columns)
+
+
+def _print_cells(out: Console, lines: Sequence[Sequence[str]]) -> None:
+    """A table with its titles in the first line."""
+    table = Table()
+    first, *others = lines
+    for i, title in enumerate(first):
+        justify: Literal["left", "right"] = "right" if i else "left"
+        table.add_column(
+            title, justify=justify, overflow="ellipsis", no_wrap=True, max_width=_WIDEST
+        )
+    for line in others:
+        table.add_row(*line)
+    out.print(table)
 
 
 def print_receipt(out: Console, receipt: Receipt) -> None:

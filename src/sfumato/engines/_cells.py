@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sfumato._base.types import Floats
 from sfumato._schema.schema import Schema
 from sfumato._schema.types import Declared, check_types, family_of
-from sfumato.engines._frames import ADVICE, library_of, names_in, of_pandas, of_polars, table_of
+from sfumato.engines._frames import ADVICE, names_in, of_pandas, of_polars, table_of
 from sfumato.engines._rows import Frame
 from sfumato.engines.formats._parquet import cells_in, check_arrow
 from sfumato.engines.formats._table import no_column, wanted_as_numbers
@@ -24,9 +24,8 @@ Cells = Callable[[int, int], list[Any]]
 """Called with two row numbers, returns a sequence of cells for each feature of a schema."""
 
 
-def frame_by(schema: Schema, data: Any) -> Frame:  # noqa: ANN401
-    """Open a table of any accepted type; its blocks are points of shape (n, schema.width)."""
-    library = library_of(data)
+def frame_by(schema: Schema, data: Any, library: str) -> Frame:  # noqa: ANN401
+    """Open a table of a library, or an array; its blocks are points of shape (n, schema.width)."""
     if library == "pyarrow":
         return _pyarrow(table_of(data), schema)
     if library:
@@ -43,7 +42,7 @@ def frame_by(schema: Schema, data: Any) -> Frame:  # noqa: ANN401
 def without_weights(data: Any, schema: Schema) -> tuple[Any, Schema]:  # noqa: ANN401
     """A table and a schema to label rows by, which need no weights: an array may have them last."""
     own, width = schema.unweighted, len(schema.inputs)
-    if own is schema or library_of(data):
+    if own is schema or hasattr(data, "columns"):
         return data, own
     if getattr(data, "ndim", 0) == 2 and data.shape[1] == width:
         return data[:, :-1], own

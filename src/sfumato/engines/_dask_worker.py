@@ -193,7 +193,8 @@ def _encoded(data: Any, owner: Any, schema: Schema) -> DaskTable:  # noqa: ANN40
 
     places_of(list(data.columns), schema)
     kinds = dict(zip(data.columns, data.dtypes, strict=True))
-    frame_by(schema, pandas.DataFrame({name: _empty(kind) for name, kind in kinds.items()}))
+    empty = pandas.DataFrame({name: _empty(kind) for name, kind in kinds.items()})
+    frame_by(schema, empty, "pandas")
     chosen = data[[*schema.inputs, *([] if owner is None else [owner])]]
     meta = _points(np.empty((0, schema.width)))
     if owner is not None:

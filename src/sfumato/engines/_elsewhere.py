@@ -30,8 +30,13 @@ def opened(
         from sfumato.engines._spark import open_spark
 
         return open_spark(source, groups=groups, max_rows_per_group=most, schema=schema)
-    if groups is not None:
+    if groups is not None and not (schema and schema.groups == groups):
         raise ValueError("groups are declared where the rows are opened, not twice")
+    if groups is not None and source.max_rows_per_group is None:
+        raise ValueError(
+            f"the schema says that column {groups!r} says whose rows are whose, but the rows were "
+            "opened without groups: they are declared where rows are opened"
+        )
     if schema is not None and source.n_features != schema.width:
         raise ValueError(
             f"the schema takes {schema.width} coordinates, the rows that were opened have "

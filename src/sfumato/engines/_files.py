@@ -165,9 +165,20 @@ def layout_of(
         width=_width(columns, others, width),
         at_least=isinstance(columns, list),
     )
+    return select(_joined(path, text), columns, groups, keep, schema)
+
+
+def table_of(file: TableFile) -> Table:
+    """The table that files hold, whatever the types of its columns: for the owner's tools."""
+    width = file.columns if isinstance(file.columns, int) else None
+    names = frozenset(name for name in file.names if not name.isdecimal())
+    text = Declared(header=file.header, separator=file.sep, names=names, width=width)
+    return _joined(file.path, text)
+
+
+def _joined(path: Paths, text: Declared) -> Table:
     tables = [_table(file, text) for file in stored(path, _FORMATS)]
-    table = ConcatTable(tables) if len(tables) > 1 else tables[0]
-    return select(table, columns, groups, keep, schema)
+    return ConcatTable(tables) if len(tables) > 1 else tables[0]
 
 
 class FileOpener:

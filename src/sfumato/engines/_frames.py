@@ -99,12 +99,6 @@ def table_of(data: Any) -> Any:  # noqa: ANN401
     return data
 
 
-def library_of(data: Any) -> str:  # noqa: ANN401
-    """The library of data frames that an object is of; the empty text if it is of none."""
-    found = LIBRARIES & {base.__module__.partition(".")[0] for base in type(data).__mro__}
-    return next(iter(found), "")
-
-
 def names_in(frame: Any, library: str) -> list[Any]:  # noqa: ANN401
     """The names of the columns of a frame of pandas or polars; what is none is refused."""
     if library == "polars" and not hasattr(frame, "to_numpy"):
@@ -116,8 +110,8 @@ def names_in(frame: Any, library: str) -> list[Any]:  # noqa: ANN401
 
 def split_column(frame: Any, column: str) -> tuple[Any, Any]:  # noqa: ANN401
     """Take a column, of labels of rows, out of a data frame."""
-    library = library_of(frame)
-    if not library:
+    library = type(frame).__module__.partition(".")[0]
+    if library not in LIBRARIES:
         raise ValueError(
             f"{column!r} names a column of labels, but the data has no column names: "
             "pass one label per row"

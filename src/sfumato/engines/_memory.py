@@ -22,7 +22,7 @@ from sfumato._lattice.kernels.dispatch import MAX_FEATURES, write_lattice
 from sfumato._schema.schema import Schema
 from sfumato._schema.types import Declared, family_of, no_feature
 from sfumato.engines._cells import frame_by
-from sfumato.engines._frames import ADVICE, OpenedFrame, library_of, opened
+from sfumato.engines._frames import ADVICE, LIBRARIES, OpenedFrame, opened
 from sfumato.engines._groups import Part, codes_of, few_of_each, labels_of, sizes_of
 from sfumato.engines._progress import Pass, watched
 from sfumato.engines._rows import Blocks, Frame, Kernel, RowEncoder, split_rows
@@ -168,9 +168,10 @@ def frame_of(data: Any, schema: Schema | None = None) -> Frame:  # noqa: ANN401
             "a sparse matrix was passed, but dense data is required: cells that are not stored "
             "cannot be told from zeros; use .toarray()"
         )
+    found = LIBRARIES & {base.__module__.partition(".")[0] for base in type(data).__mro__}
+    library = next(iter(found), "")
     if schema is not None:
-        return frame_by(schema, data)
-    library = library_of(data)
+        return frame_by(schema, data, library)
     shape, kinds, read = opened(data, library) if library else _array(data)
     for kind, own in kinds:
         if kind == "c":

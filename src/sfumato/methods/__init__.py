@@ -30,6 +30,7 @@ from sfumato.methods._base import (
 from sfumato.methods._dplloyd import DPLloyd, Sukpisit
 from sfumato.methods._eugkm import EUGkM, Hybrid
 from sfumato.methods._gkm import GkM, GkM3K, PGkM
+from sfumato.methods._kprototypes import KPrototypes
 from sfumato.methods._max_cover import MaxCover
 
 GROUP = "sfumato.methods"
@@ -157,6 +158,7 @@ METHODS = Registry(
         "auto": Auto,
         "dplloyd": DPLloyd,
         "sukpisit": Sukpisit,
+        "kprototypes": KPrototypes,
         "gkm": GkM,
         "gkm3k": GkM3K,
         "pgkm": PGkM,
@@ -215,6 +217,7 @@ __all__ = [
     "GkM3K",
     "Grid",
     "Hybrid",
+    "KPrototypes",
     "MaxCover",
     "Method",
     "Nearest",

@@ -14,6 +14,7 @@ from sfumato._accounting.budget import Account, Caps, Share
 from sfumato._accounting.gaussian_dp import mu2_of
 from sfumato._base.types import Floats, Rng
 from sfumato._core.curator import Curator
+from sfumato._core.queries.breakdown import Levels
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid, Nearest
 from sfumato._core.queries.projection import MAX_ENTRY, MAX_SHIFT, Projection
 from sfumato._lattice.box import REACH
@@ -44,6 +45,7 @@ class Task:
 
     With `choose_k` the method chooses the number of clusters, at most `k`.
     `max_rows_per_group` is how many rows are protected together: noise is so many times larger.
+    `levels` are the coordinates of categories, the last ones of a row, one block after another.
     """
 
     k: int
@@ -53,8 +55,16 @@ class Task:
     n_rows: int | None = None
     choose_k: bool = field(default=False, kw_only=True)
     max_rows_per_group: int = field(default=1, kw_only=True)
+    levels: tuple[Levels, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
+        ends = [*(one.start for one in self.levels), self.n_features]
+        if self.levels and ends[1:] != [one.end for one in self.levels]:
+            raise ValueError(
+                "the levels of categories are the last columns, one category after another, got "
+                f"{', '.join(f'{one.start} to {one.end}' for one in self.levels)} of "
+                f"{self.n_features} columns"
+            )
         if self.k * (self.n_features + 1) > MAX_NUMBERS:
             raise ValueError(
                 f"{self.k:,} clusters in {self.n_features} columns need more than "

@@ -146,17 +146,56 @@ class Directions(ByContent):
         return np.where((part == ABSENT).any(axis=1), NONE, largest)
 
 
-Bins = Levels | Slices | Directions
-BINS = (Levels, Slices, Directions)
+BinsOfValues = Levels | Slices | Directions
+
+
+@dataclass(frozen=True)
+class OrMissing:
+    """The bins of a column, and one more, the last, for rows whose value is missing."""
+
+    column: BinsOfValues
+
+    def __post_init__(self) -> None:
+        # Exact types: a subclass could keep the rows that it is shown.
+        if type(self.column) not in (Levels, Slices, Directions):
+            raise TypeError(
+                "a bin of missing values goes beside Levels, Slices or Directions, not beside "
+                f"{type(self.column).__name__}"
+            )
+
+    def __str__(self) -> str:
+        return f"{self.column} or missing"
+
+    @property
+    def bins(self) -> int:
+        """Number of bins."""
+        return self.column.bins + 1
+
+    @property
+    def end(self) -> int:
+        """The columns that a row must have at least."""
+        return self.column.end
+
+    def places(self, rows: Lattice) -> Ints:
+        """The bin of every row: each has one."""
+        places = self.column.places(rows)
+        return np.where(places == NONE, self.column.bins, places)
+
+
+Bins = BinsOfValues | OrMissing
+BINS = (Levels, Slices, Directions, OrMissing)
 
 
 @dataclass(frozen=True)
 class Breakdown:
     """How many rows of each cell lie in each bin of each column: (cells, all bins in a line).
 
-    Sensitivity: a row lies in one cell and, in each column, in one bin of it or in none, whatever
-    its values. It moves at most one count of each of the c columns by 1: L1 = c, L2² = c, reached
-    by every row without a missing value.
+    The cell of a row is that of the centre nearest to it, or to its projection, over the
+    coordinates that it has there; a row without any is in no cell, and is counted nowhere.
+
+    Sensitivity: a row lies in one cell or in none and, in each column, in one bin of it or in none,
+    whatever its values. It moves at most one count of each of the c columns by 1: L1 = c, L2² = c,
+    reached by every row without a missing value.
     """
 
     cells: Nearest | NearestInProjection

@@ -97,7 +97,8 @@ class Nearest(ByContent):
 class Grid:
     """`per_axis` equal slices along each of `n_features` columns.
 
-    A row with a gap is in no cell, unless there is one cell for all: there it adds 0 to the sums.
+    A row with a gap is in no cell, unless there is one cell for all: there an absent coordinate
+    adds 0 to the sums.
     """
 
     per_axis: int

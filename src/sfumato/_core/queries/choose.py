@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isqrt, prod
 
@@ -9,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Ints, Lattice
-from sfumato._core.queries.cells import ByContent, lattice_points
+from sfumato._core.queries.breakdown import Breakdown
+from sfumato._core.queries.cells import ByContent, Parts, lattice_points
 from sfumato._lattice.box import MAX_NUMBERS, REACH
 from sfumato._lattice.kernels.costs import LIMB, candidate_costs, swap_costs
 
@@ -141,5 +143,74 @@ class Swaps(ByContent):
         return len(self.centers) + 1, len(self.candidates), 2
 
 
-Score = Cost | Swaps
-SCORES = (Cost, Swaps)
+MAX_WEIGHT = 2**10
+"""The most that one row may count in `Guesses`."""
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """How many rows have their cell guessed from one column alone, for each of some columns.
+
+    Whoever knows no more of a row than its bin in a column guesses the cell that weighs most there.
+    Rows of cell c count weights[c], a public whole number: small cells can be made to count as much
+    as large ones. The score of a column is Σ_bins max_c weights[c]·(rows of cell c in the bin).
+
+    Sensitivity: a row lies in one cell c and, in each column, in one bin or in none. Adding it
+    raises one of the numbers that a column's maxima are over by weights[c] and leaves the others,
+    so one maximum rises by 0 to weights[c] and all others stay: every score rises by at most the
+    largest weight, and none falls. The scores are monotone.
+    """
+
+    counts: Breakdown
+    weights: Sequence[int]
+
+    def __post_init__(self) -> None:
+        if type(self.counts) is not Breakdown:
+            raise TypeError(f"guesses are made by a Breakdown, got {type(self.counts).__name__}")
+        weights = tuple(int(w) if isinstance(w, np.integer) else w for w in self.weights)
+        if not all(type(w) is int and 1 <= w <= MAX_WEIGHT for w in weights):
+            raise ValueError(f"weights must be whole numbers from 1 to {MAX_WEIGHT}")
+        if len(weights) != self.counts.cells.n_cells:
+            raise ValueError(f"{len(weights)} weights for {self.counts.cells.n_cells} cells")
+        object.__setattr__(self, "weights", weights)
+
+    def __str__(self) -> str:
+        columns = len(self.counts.columns)
+        return f"{columns} columns by how well they tell {self.counts.cells} apart"
+
+    @property
+    def parts(self) -> Parts:
+        """What is counted."""
+        return ((self.counts, (Breakdown,)),)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the rows."""
+        return self.counts.n_features
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of columns to choose from."""
+        return len(self.counts.columns)
+
+    def sensitivity(self, *, ball: bool = False) -> int:
+        """What one row can add to a score, wherever rows lie."""
+        return max(self.weights)
+
+    def empty(self) -> Ints:
+        """Zero for every bin of every cell."""
+        return self.counts.empty()
+
+    def add(self, rows: Lattice, state: Ints) -> None:
+        """Count one block of rows."""
+        self.counts.add(rows, state)
+
+    def scores(self, state: Ints) -> NDArray[np.object_]:
+        """The score of every column, as exact integers: at most 2^10 times the number of rows."""
+        heavy = state * np.array(self.weights)[:, np.newaxis]
+        best = [int(heavy[:, line].max(axis=0).sum()) for line in self.counts.lines()]
+        return np.array(best, dtype=object)
+
+
+Score = Cost | Swaps | Guesses
+SCORES = (Cost, Swaps, Guesses)

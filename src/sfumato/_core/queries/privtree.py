@@ -24,8 +24,8 @@ Corners = NDArray[np.int32]
 class Domain:
     """A box of lattice points, `lower` to `upper` inclusive, one pair for each column.
 
-    Rows outside enter as the nearest point inside, each row on its own; rows with a
-    gap are left out.
+    Rows outside enter as the nearest point inside, each row on its own; rows with a gap are left
+    out.
     """
 
     lower: Sequence[int]

@@ -21,7 +21,7 @@ from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.cells import Sensitivity
 from sfumato._core.releases.choose import PAPERS, Selection
 from sfumato._core.releases.counts import Measurement
-from sfumato._lattice.box import MAX_NUMBERS, REACH, Box
+from sfumato._lattice.box import ABSENT, MAX_NUMBERS, REACH, Box, has_gaps
 from sfumato._lattice.kernels.gaps import filled_with_means
 from sfumato.engines._rows import Rows
 
@@ -160,14 +160,20 @@ def _batch_centers(batch: list[Lattice], k: int, key: int, first: int) -> Ints:
     rows = np.zeros((len(batch), max(1, *map(len, batch)), d))
     inside = np.zeros(rows.shape[:2], dtype=np.bool_)
     centers = np.zeros((len(batch), k, d))
+    gaps = np.zeros(rows.shape, dtype=np.bool_) if any(map(has_gaps, batch)) else None
     for i, given in enumerate(batch):
         block = filled_with_means(given)
-        ordered = block[np.lexsort(block.T[::-1])].astype(np.float64)
+        order = np.lexsort(block.T[::-1])
+        ordered = block[order].astype(np.float64)
         rows[i, : len(block)], inside[i, : len(block)] = ordered, True
+        if gaps is not None:
+            gaps[i, : len(block)] = given[order] == ABSENT
+            whole = ordered[~gaps[i, : len(block)].any(axis=1)]
+            ordered = whole if len(whole) >= k else ordered
         if len(block) >= k:
             centers[i] = _spread_start(ordered, k, np.random.default_rng([key, first + i]))
     for _ in range(ITERATIONS):
-        centers = _lloyd(rows, inside, centers)
+        centers = _lloyd(rows, inside, centers, gaps)
     centers[inside.sum(axis=1) < k] = 0
     order = np.lexsort(centers.transpose(2, 0, 1)[::-1], axis=-1)
     return np.take_along_axis(centers, order[:, :, None], axis=1).astype(np.int64)
@@ -185,9 +191,17 @@ def _spread_start(rows: Floats, k: int, rng: np.random.Generator) -> Floats:
     return rows[chosen]
 
 
-def _lloyd(rows: Floats, inside: Bools, centers: Floats) -> Floats:
-    scores = np.square(centers).sum(axis=2)[:, None] - 2 * rows @ centers.transpose(0, 2, 1)
-    nearest = scores.argmin(axis=2)
+def _lloyd(rows: Floats, inside: Bools, centers: Floats, gaps: Bools | None) -> Floats:
+    """One step in every block; what a row does not have neither parts nor pulls centres."""
+    squares = np.square(centers)
+    if gaps is None:
+        scores = squares.sum(axis=2)[:, None] - 2 * rows @ centers.transpose(0, 2, 1)
+        nearest = scores.argmin(axis=2)
+    else:
+        scores = (~gaps).astype(np.float64) @ squares.transpose(0, 2, 1)
+        scores -= 2 * np.where(gaps, 0, rows) @ centers.transpose(0, 2, 1)
+        nearest = scores.argmin(axis=2)
+        rows = np.where(gaps, np.take_along_axis(centers, nearest[:, :, None], axis=1), rows)
     member = (nearest[:, :, None] == np.arange(centers.shape[1])) & inside[:, :, None]
     sizes = member.sum(axis=1)[:, :, None]
     sums = member.transpose(0, 2, 1).astype(np.float64) @ rows

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Floats
-from sfumato._schema.kinds import Cycle, Number, Weight
+from sfumato._schema.kinds import Cycle, Number
 from sfumato._schema.schema import Schema
+from sfumato._schema.weight import Weight
 from sfumato.engines.formats._storage import StoredFile
 
 Bools = NDArray[np.bool_]

@@ -20,6 +20,7 @@ from sfumato.methods._auto.budget import (
     RowCount,
     affordable,
     caps_of,
+    errors_of,
     high_split,
     is_hopeless,
     is_tiny,
@@ -136,14 +137,24 @@ def _deep(budget: FitBudget) -> tuple[float, int, int, str]:
     d, k = budget.task.n_features, budget.task.k
     split = middle_split(budget) if d <= MIDDLE else high_split(budget)
     steps, full = split.steps, split.full
-    noise = steps.noise(full[-1], d) * steps.size
-    error = _step(d * noise**2, budget, steps.size)
+    if budget.task.levels:
+        error = _mixed(budget, full[-1], steps.size, pure=steps.pure)
+    else:
+        noise = steps.noise(full[-1], d) * steps.size
+        error = _step(d * noise**2, budget, steps.size)
     passes = _TREE_PASSES + len(split.inside) + len(split.span) + len(full)
     passes += 3 * bool(split.mean) + len(full) * split.asks_radius
     memory = _TREE + 3 * NUMBER * (k * (d + 1) + 256 * d * (d > MIDDLE))
     number = f"{len(split.inside)} + {len(full)} clipped steps"
     kind = "pure" if steps.pure else "Gaussian"
     return error, memory, passes, f"a tree, then {number} with {kind} noise; an upper bound"
+
+
+def _mixed(budget: FitBudget, part: float, size: float, *, pure: bool) -> float:
+    """The error of a last step of mixed rows with this part of what steps have."""
+    errors = errors_of(budget.task, pure=pure)
+    weight = min(errors.whole, errors.counted) / part ** (2 if pure else 1)
+    return step_mse(budget.n, budget.task.k, size, weight)
 
 
 def _step(weight: float, budget: FitBudget, epsilon: float) -> float:

@@ -29,13 +29,16 @@ from sfumato.methods._auto.budget import (
     MIDDLE,
     BudgetSplit,
     FitBudget,
+    errors_of,
     high_split,
     middle_split,
 )
+from sfumato.methods._auto.levels import distributions, most_varied, n_numbers
+from sfumato.methods._auto.mixed import mean as mean_of
+from sfumato.methods._auto.mixed import refine_counts, with_distributions
 from sfumato.methods._auto.refine import (
     Clusters,
     centers_of,
-    mean_of,
     merge,
     on_grid,
     on_tree,
@@ -89,7 +92,7 @@ def mean_alone(curator: Curator, budget: FitBudget, why: str) -> Centers:
         for share in rests:
             if share.amount:
                 rows = rows.and_by(curator.counts(everything, share=share))
-    mean, rows = mean_of(curator, budget.account.rest(budget.currency), rows)
+    mean, rows = mean_of(curator, budget.account.rest(budget.currency), rows, task)
     points, sizes = np.tile(mean, (task.k, 1)), np.full(task.k, rows.n / task.k)
     return Centers(points, sizes, (f"{_all(task)} the noisy mean: {why}",))
 
@@ -200,7 +203,8 @@ def _columns(curator: Curator, split: BudgetSplit) -> Axes:
     if not split.mean:
         return Axes(curator, "all columns")
     d = curator.box.n_features
-    mean, rows = mean_of(curator, split.steps.share(split.mean), split.steps.fit.rows)
+    fit = split.steps.fit
+    mean, rows = mean_of(curator, split.steps.share(split.mean), fit.rows, fit.task)
     n = rows.n
     radius = _radius(curator, mean, split, n)
     ball = curator.view(projection_of(np.eye(d), mean, REACH / radius, ball=True))
@@ -226,17 +230,21 @@ def _columns(curator: Curator, split: BudgetSplit) -> Axes:
 
 def _main_axes(curator: Curator, split: BudgetSplit, rng: Rng) -> Axes:
     """The main axes of the rows in a random sketch; random directions where noise hides them."""
-    d, many = curator.box.n_features, split.steps.fit.task.k > MANY
-    mean, rows = mean_of(curator, split.steps.share(split.mean), split.steps.fit.rows)
+    fit = split.steps.fit
+    d, many, levels = curator.box.n_features, fit.task.k > MANY, fit.task.levels
+    mean, rows = mean_of(curator, split.steps.share(split.mean), fit.rows, fit.task)
     n = rows.n
     size = split.sketch or min(_RANDOM_AXES if many else AXES, d)
-    sketch = np.eye(d) if size == d else np.linalg.qr(rng.normal(size=(d, size)))[0].T
+    if levels:
+        sketch = most_varied(mean, size, levels)
+    else:
+        sketch = np.eye(d) if size == d else np.linalg.qr(rng.normal(size=(d, size)))[0].T
     # Twice the half diagonal is the longest that a difference to the mean can be.
     whole = projection_of(sketch, mean, 1 / (2 * math.sqrt(d)))
     radius = _radius(curator.view(whole), np.zeros(size), split, n) * 2 * math.sqrt(d)
     if not split.sketch:
         reach = np.full(size, min((_SPREAD_RANDOM if many else _SPREAD) / math.sqrt(size), 1.0))
-        directions, note = sketch, f"{size} random directions"
+        directions, note = sketch, f"{size} {'columns' if levels else 'random directions'}"
     else:
         ball = curator.view(projection_of(sketch, mean, REACH / radius, ball=True))
         axes, reach = _main(ball, split.steps.share(split.moments), n)
@@ -281,6 +289,9 @@ _QUANTILE = 0.95
 _FINER = (8, 4, 2)
 _ROWS_PER_NOISE = 12
 
+# Numbers of a row may lie further from those of its own centre than from the nearest.
+_BEYOND = 1.2
+
 
 def _deep(curator: Curator, axes: Axes, split: BudgetSplit, choose: KChoice, rng: Rng) -> Centers:
     """Cluster a PrivTree in these axes, move the centres there, then in all columns."""
@@ -292,15 +303,29 @@ def _deep(curator: Curator, axes: Axes, split: BudgetSplit, choose: KChoice, rng
     for part in split.inside:
         found = merge(refine(axes.curator, found, split.steps.share(part)), k, rng)
     points = np.clip(axes.lift(found.centers), -REACH, REACH)
+    points = distributions(points, split.steps.fit.task.levels)
     radii = np.sqrt(np.square(found.radii / axes.scale) + axes.residual)
     lifted = merge(Clusters(points, np.ones(len(points)), radii), k, rng)
-    moved = _in_full(curator, lifted, split)
+    moved = (_by_counts if counts_levels(split) else _in_full)(curator, lifted, split)
+    steps = f"{len(split.inside)} clipped steps there and {len(split.full)} in all columns"
     notes = (
         f"PrivTree with {len(counted.weights):,} leaves in {axes.note}",
         *how,
-        f"{len(split.inside)} clipped steps there and {len(split.full)} in all columns",
+        f"{steps}, by counts of levels" if counts_levels(split) else steps,
     )
     return Centers(moved.centers, moved.sizes, notes)
+
+
+def counts_levels(split: BudgetSplit) -> bool:
+    """Whether steps in all columns count the levels of categories in place of summing them."""
+    task = split.steps.fit.task
+    return bool(task.levels) and errors_of(task, pure=split.steps.pure).by_counts
+
+
+def _outside(split: BudgetSplit, noise: float = 0.0) -> float:
+    """The part of rows that the radius of a full step leaves outside."""
+    fit = split.steps.fit
+    return min(0.5, max(0.03, noise, 16 / (fit.per_row(split.radius) * fit.n)))
 
 
 def _in_full(curator: Curator, moved: Clusters, split: BudgetSplit) -> Clusters:
@@ -312,13 +337,31 @@ def _in_full(curator: Curator, moved: Clusters, split: BudgetSplit) -> Clusters:
             moved = _in_span(curator, moved, split)
         if split.asks_radius:
             noise = k * math.sqrt(d) * split.steps.noise(part, d) / fit.n
-            outside = min(0.5, max(0.03, noise, 16 / (fit.per_row(split.radius) * fit.n)))
+            outside = _outside(split, noise)
             share = split.radius_share(last=last)
             found = radius_around(curator, moved.centers, share, outside=outside, n=fit.n)
             radii = np.minimum(moved.radii, 1.2 * found) if d <= 12 else np.full(k, found)
             moved = replace(moved, radii=radii)
         share = split.steps.last() if last else split.steps.share(part)
         moved = refine(curator, moved, share, "pooled" if d > 24 else "each")
+        moved = with_distributions(moved, fit.task)
+    return moved
+
+
+def _by_counts(curator: Curator, moved: Clusters, split: BudgetSplit) -> Clusters:
+    """Steps in all columns of mixed rows: levels are counted, numbers clipped at a radius."""
+    fit = split.steps.fit
+    (k, d), q = moved.centers.shape, n_numbers(fit.task)
+    numbers = Projection(np.eye(max(q, 1), d, dtype=np.int64), np.zeros(d, dtype=np.int64))
+    for i, part in enumerate(split.full):
+        last = i == len(split.full) - 1
+        if q and split.asks_radius:
+            share, seen = split.radius_share(last=last), curator.view(numbers)
+            outside = _outside(split)
+            found = radius_around(seen, moved.centers[:, :q], share, outside=outside, n=fit.n)
+            moved = replace(moved, radii=np.full(k, _BEYOND * found))
+        share = split.steps.last() if last else split.steps.share(part)
+        moved = refine_counts(curator, moved, share, fit.task, fit.rows)
     return moved
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 from sfumato._accounting.budget import Account, Caps, Share
 from sfumato._core.curator import Answer, Curator
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid
+from sfumato.methods._auto.levels import StepErrors, step_errors
 from sfumato.methods._base import SLICE, Task, gaussian_is_smaller, take
 
 # Sums get 1 and counts 0.15 of a Gaussian step: shifts matter more than sizes.
@@ -45,10 +46,17 @@ def caps_of(task: Task) -> Caps:
     parts = tuple(task.epsilon * part for part in (rows, tree / 2, tree / 2, radii / 2, radii / 2))
     pure = sum(parts, Fraction(0))
     rest = task.epsilon - pure
-    weights = (d + 3, float(1 + COUNTS_PER_SUM))
+    weights: tuple[float, float] = (d + 3, float(1 + COUNTS_PER_SUM))
+    if task.levels:
+        weights = (errors_of(task, pure=True).least, errors_of(task, pure=False).least)
     if gaussian_is_smaller(rest, task.delta, _STEPS[d <= MIDDLE], weights):
         return Caps(pure=pure, gaussian=(rest, task.delta), parts=parts)
     return Caps(pure=task.epsilon)
+
+
+def errors_of(task: Task, *, pure: bool) -> StepErrors:
+    """What a step of mixed rows errs, by sums or by counts of levels."""
+    return step_errors(task, COUNTS_PER_SUM, pure=pure)
 
 
 @dataclass(frozen=True)
@@ -252,6 +260,8 @@ def tree_part(n_features: int, k: int, *, pure: bool) -> float:
 
 def step_error(steps: StepBudget, n_features: int, k: int, n: float) -> float:
     """The error of a centre relative to its radius, after one step with everything."""
+    if steps.fit.task.levels:
+        return k * math.sqrt(errors_of(steps.fit.task, pure=steps.pure).least) / (steps.size * n)
     if steps.pure:
         return k * (n_features + 1.5) / (steps.size * n)
     return k * math.sqrt(n_features) * steps.noise(1, n_features) / n

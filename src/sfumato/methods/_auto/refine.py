@@ -210,7 +210,7 @@ def refine(curator: Curator, found: Clusters, share: Share, shrink: Shrink = "ea
     1961), or by a prior fitted to all coordinates of all shifts.
     """
     cells = nearest_to(found.centers)
-    lengths = _whole(found.radii, cells.n_features)
+    lengths = whole(found.radii, cells.n_features)
     if share.kind == "pure":
         totals = curator.sums(cells, share=share, radius=lengths, joint=True)
     else:
@@ -228,7 +228,7 @@ def refine(curator: Curator, found: Clusters, share: Share, shrink: Shrink = "ea
     return Clusters(np.clip(moved, -REACH, REACH), sizes.values, found.radii)
 
 
-def _whole(radii: Floats, n_features: int) -> tuple[int, ...]:
+def whole(radii: Floats, n_features: int) -> tuple[int, ...]:
     """Radii (k,) as whole lattice steps, at least 1 and at most the diagonal."""
     widest = 2 * REACH * math.isqrt(n_features)
     return tuple(int(r) for r in np.clip(np.ceil(radii), 1, widest))

@@ -203,6 +203,13 @@ def test_a_note_of_many_lines_is_one_row(table):
     assert lines.tolist() == [2, 3, 203]
 
 
+def test_a_byte_order_mark_is_nothing_wherever_it_is(table):
+    """Rows may have been moved: a line of nothing else is blank, and no cell has one."""
+    layout = layout_of(table("\ufeffa,b\n1,2\n\ufeff\n\ufeff3,x\ufeff\n"), header=True)
+    np.testing.assert_array_equal(read(layout)[0], [[1, 2], [3, np.nan]])
+    assert cells_of(layout.table, 2) == [("1", "2"), ("3", "x")]
+
+
 def test_a_field_of_any_length_is_one_field(table):
     path = table(f'a,b\n1,2\n"{"x," * 200_000}",4\n5,6\n')
     values, _, ragged, _ = read(layout_of(path, header=True))

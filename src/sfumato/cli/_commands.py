@@ -1,0 +1,199 @@
+"""The commands of `sfumato ledger` and `sfumato schema`, and the table of all commands.
+
+Nothing heavy is loaded here, so that help is instant.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from sfumato.cli._options import (
+    Bounds,
+    Check,
+    Command,
+    Data,
+    Delta,
+    Demo,
+    Explain,
+    Fit,
+    Force,
+    Methods,
+    Perturb,
+    Plan,
+    Predict,
+    Reading,
+    Sample,
+    option,
+)
+
+Store = Annotated[
+    str, Argument(metavar="LEDGER", help="A SQLite file, or postgresql://user@host/database.")
+]
+Mode = StrEnum("Mode", ["ADD", "GAUSSIAN", "ZCDP"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerCommand(Command):
+    """What every command about a ledger takes."""
+
+    ledger: Store
+    dataset: Annotated[
+        str | None, option("NAME", "The dataset; not needed where there is one alone.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerCreate(Command):
+    """Create the ledger of a dataset: what all fits on it together may spend. It never changes."""
+
+    ledger: Store
+    dataset: Annotated[str, option("NAME", "The name of the dataset.")]
+    epsilon: Annotated[float, option("ε", "What all fits together may spend.")]
+    delta: Delta = 0.0
+    mode: Annotated[
+        Mode,
+        Option(
+            help="How fits add up. add: ε and δ add. gaussian: pure ε and μ² add, for fits with δ. "
+            "zcdp: ρ adds, for many small fits."
+        ),
+    ] = Mode.ADD
+    pure: Annotated[
+        float | None, option("PART", "With gaussian: the part of ε for pure charges, 0.6.")
+    ] = None
+    plain: Annotated[
+        float | None,
+        option("PART", "With gaussian, zcdp: the part of (ε, δ) for plain charges (max cover)."),
+    ] = None
+    max_rows_per_group: Annotated[
+        int | None,
+        option("M", "Protect a person with at most M rows, not one row; fits use --groups."),
+    ] = None
+    bounds_file: Annotated[
+        Path | None, option("FILE", 'Public bounds as JSON: {"age": [17, 90], …}.')
+    ] = None
+    schema: Annotated[
+        Path | None, option("FILE", "Public bounds of the numbers of a schema, in place of a file.")
+    ] = None
+    bounds_from: Annotated[str, option("TEXT", "Where the bounds come from, in a sentence.")] = ""
+    fit_epsilon: Annotated[
+        float | None, option("ε", "Say how many fits of this ε each mode would carry.")
+    ] = None
+    fit_delta: Annotated[float, option("δ", "The δ of such a fit.")] = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerShow(LedgerCommand):
+    """Show total, spent and left of every dataset, or of one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerHistory(LedgerCommand):
+    """Show who spent what for what."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerVerify(Command):
+    """Check every event, hash, balance and charge. Ends with 4 if anything is wrong."""
+
+    ledger: Store
+    new_mark: Annotated[
+        bool, Option("--new-mark", help="Accept a SQLite file as complete whose mark was lost.")
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerGrant(LedgerCommand):
+    """Set a part of the budget aside for one person, who charges it with `fit --as`."""
+
+    to: Annotated[str, option("NAME", "Whom it is for.")]
+    epsilon: Annotated[float, option("ε", "How much of the budget.")]
+    delta: Annotated[
+        float | None, option("δ", "How much of δ; by default the same part as of ε.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerPrice(LedgerCommand):
+    """Say what planned fits would cost together, before anything is spent."""
+
+    fits: Annotated[
+        Path,
+        Argument(
+            metavar="FITS",
+            help='Fits in JSON, such as [{"k": 5, "columns": 6, "epsilon": 0.1, "times": 10}], or '
+            "[[fits]] in TOML.",
+        ),
+    ]
+    person: Annotated[str | None, option("NAME", "Out of this person's grant.", "--as")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerReleases(LedgerCommand):
+    """List what was released, or bring one release back, for free."""
+
+    get: Annotated[str | None, option("ID", "A request, or 8 of its first characters.")] = None
+    output: Annotated[Path | None, option("FILE", "Where to write it.", "--output", "-o")] = None
+    force: Force = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerExport(Command):
+    """Write every event and release as JSON."""
+
+    ledger: Store
+    output: Annotated[Path | None, option("FILE", "Where to write.", "--output", "-o")] = None
+    force: Force = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchemaInit(Reading):
+    """Write a template of a schema for a file, for its owner. No value of a row is in it."""
+
+    data: Data
+    header: Annotated[
+        bool | None,
+        Option(
+            "--header/--no-header",
+            help="Whether the first line of a text table names the columns. Default: guessed.",
+            show_default=False,
+        ),
+    ] = None
+    output: Annotated[
+        Path | None, option("FILE", "Where to write. Default: standard output.", "--output", "-o")
+    ] = None
+    force: Force = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchemaShow(Command):
+    """Show what a schema declares."""
+
+    schema: Annotated[Path, Argument(metavar="SCHEMA", help="A schema in TOML.")]
+
+
+COMMANDS: dict[type[Command], str] = {
+    Demo: "_demo.run",
+    Check: "_inspect.run",
+    Fit: "_fit.run",
+    Bounds: "_plan.run_bounds",
+    Perturb: "_rewrite.run",
+    Explain: "_model.run_explain",
+    Predict: "_fit.run_predict",
+    Sample: "_model.run_sample",
+    Plan: "_plan.run",
+    Methods: "_methods.run",
+    LedgerCreate: "_ledger.run_create",
+    LedgerShow: "_ledger.run_show",
+    LedgerHistory: "_ledger.run_history",
+    LedgerVerify: "_ledger.run_verify",
+    LedgerGrant: "_ledger.run_grant",
+    LedgerPrice: "_ledger.run_price",
+    LedgerReleases: "_ledger.run_releases",
+    LedgerExport: "_ledger.run_export",
+    SchemaInit: "_schema.run_init",
+    SchemaShow: "_schema.run_show",
+}
+"""The function that runs each command. Its module is loaded when it runs."""
