@@ -6,7 +6,7 @@ LAWS = "tests/laws/test_weights.py"
 FITS = "tests/laws/test_estimator_schema.py"
 CURATOR = "tests/unit/core/test_curator_schema.py"
 WEIGHTED = "tests/unit/core/test_weighted.py"
-KINDS = "tests/unit/schema/test_kinds_weight.py"
+KINDS = "tests/unit/schema/test_weight.py"
 MODEL = "tests/unit/test_private_kmeans_schema.py"
 RELEASED = "tests/unit/test_released_model_schema.py"
 SYNOPSIS = "tests/unit/synopsis/test_synopsis_schema.py"
@@ -79,18 +79,18 @@ MUTANTS = {
     ),
     "a method plans with the noise of one copy": Mutant(
         "_private_kmeans.py",
-        "most = opened.rows_per_neighbour",
-        "most = 1",
+        "max_rows_per_group=opened.rows_per_neighbour,",
+        "max_rows_per_group=1,",
         f"{MODEL}::test_a_declared_number_of_rows_is_the_sum_of_weights",
     ),
     "a weight above its bound is more copies": Mutant(
-        "_schema/kinds.py",
+        "_schema/weight.py",
         "clipped = np.clip(read.numbers(cells), *self.ends)",
         "clipped = read.numbers(cells)",
         f"{KINDS}::test_a_weight_is_so_many_copies",
     ),
     "a missing weight is one copy": Mutant(
-        "_schema/kinds.py",
+        "_schema/weight.py",
         "np.where(np.isnan(clipped), 0.0,",
         "np.where(np.isnan(clipped), 1.0,",
         f"{LAWS}::test_a_record_more_in_a_file_or_a_frame_is_so_many_equal_rows",
@@ -217,8 +217,8 @@ MUTANTS = {
     ),
     "a fit fails on its own rows after the charge": Mutant(
         "engines/_cells.py",
-        "    if own is schema or library_of(data):\n",
-        "    if own is schema or data is not None:\n",
+        'if own is schema or hasattr(data, "columns"):',
+        "if own is schema or data is not None:",
         f"{RELEASED}::test_fit_predict_takes_what_fit_takes",
     ),
     "what was left of an earlier fit stays": Mutant(
