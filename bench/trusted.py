@@ -56,7 +56,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     "memory": (
         "Rows in memory",
         "engines/_open.py engines/_memory.py engines/_threads.py engines/_progress.py "
-        "engines/_rows.py engines/_frames.py engines/_groups.py _schema/types.py _base/labels.py "
+        "engines/_rows.py engines/_frames.py engines/_groups.py _base/labels.py "
         "engines/_parts.py engines/__init__.py",
     ),
     "estimator": (
@@ -66,7 +66,8 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     "schema": (
         "Tables with a schema",
         "_schema/schema.py _schema/encoding.py _schema/kinds.py _schema/levels.py _schema/cells.py "
-        "_schema/weight.py _schema/toml.py engines/_cells.py _core/weighted.py _schema/__init__.py",
+        "_schema/weight.py _schema/types.py _schema/toml.py engines/_cells.py _core/weighted.py "
+        "_schema/__init__.py",
     ),
     "bounds": (
         "Private bounds",

@@ -217,8 +217,8 @@ MUTANTS = {
     ),
     "a fit fails on its own rows after the charge": Mutant(
         "engines/_cells.py",
-        'if own is schema or hasattr(data, "columns"):',
-        "if own is schema or data is not None:",
+        '    if own is schema or hasattr(data, "columns"):\n',
+        "    if own is schema or data is not None:\n",
         f"{RELEASED}::test_fit_predict_takes_what_fit_takes",
     ),
     "what was left of an earlier fit stays": Mutant(

@@ -20,7 +20,7 @@ from sfumato._base.validation import NoFeature, check_whole
 from sfumato._lattice.box import Box
 from sfumato._lattice.kernels.dispatch import MAX_FEATURES, write_lattice
 from sfumato._schema.schema import Schema
-from sfumato._schema.types import Declared, family_of, no_feature
+from sfumato._schema.types import Declared, no_feature
 from sfumato.engines._cells import frame_by
 from sfumato.engines._frames import ADVICE, LIBRARIES, OpenedFrame, opened
 from sfumato.engines._groups import Part, codes_of, few_of_each, labels_of, sizes_of
@@ -205,7 +205,7 @@ def _array(data: Any) -> OpenedFrame:  # noqa: ANN401
             return np.ma.filled(array[start:stop].astype(np.float64), np.nan)
 
     kind, shown = array.dtype.kind, str(array.dtype)
-    return (array.shape, ((kind, Declared("", family_of(kind), shown)),), read)
+    return (array.shape, ((kind, Declared("", "any", shown)),), read)
 
 
 def check_width(n_features: int) -> None:
