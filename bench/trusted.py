@@ -56,8 +56,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     "memory": (
         "Rows in memory",
         "engines/_open.py engines/_memory.py engines/_threads.py engines/_progress.py "
-        "engines/_rows.py engines/_frames.py engines/_groups.py "
-        "_base/labels.py "
+        "engines/_rows.py engines/_frames.py engines/_groups.py _base/labels.py "
         "engines/_parts.py engines/__init__.py",
     ),
     "estimator": (

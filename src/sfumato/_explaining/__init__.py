@@ -109,7 +109,7 @@ def explain(
     exact, at_most = check_epsilon(epsilon), check_delta(delta)
     known = _columns(curator, schema, box)
     asked = _asked(columns, known)
-    rows = curator.rows_per_neighbour
+    rows, sizes = curator.rows_per_neighbour, sizes / _unit(curator)
     plan = plan_of(len(asked), sizes, rows, exact, at_most, every=columns is not None)
     wide, cells, places = _opened(curator, centers, schema, asked, known)
     gaps = curator.box.nan == "ignore" if schema is None else None
@@ -167,15 +167,21 @@ def _told(
     answers: Sequence[Answer],
 ) -> Explanation:
     """Put together what was released."""
-    std = answers[0].noise_std
-    tables = [answer.values for answer in answers]
+    unit = _unit(curator)
+    std = answers[0].noise_std * unit
+    tables = [answer.values * unit for answer in answers]
     sizes = sizes_of(tables, std)
     pairs = zip(chosen, tables, strict=True)
     receipt = Receipt.of(
         account,
         method=account.purpose,
         neighbours=curator.neighbours,
-        chapters=(*curator.ledger.chapters, curator.source, "Estimator"),
+        chapters=(
+            *curator.ledger.chapters,
+            curator.source,
+            *(("Tables with a schema",) if curator.schema else ()),
+            "Estimator",
+        ),
         notes=(*curator.notes, *_notes([bins[i] for i in chosen])),
     )
     told = Explanation(
@@ -189,6 +195,12 @@ def _told(
     if isinstance(curator.ledger, DurableLedger):
         curator.ledger.release(account, told.to_json() + "\n", receipt.summary())
     return told
+
+
+def _unit(curator: Curator) -> float:
+    """How much a row that is counted weighs."""
+    weights = curator.schema.weights if curator.schema else None
+    return weights.unit if weights else 1.0
 
 
 def _columns(curator: Curator, schema: Schema | None, box: Box | None) -> dict[str, Column]:

@@ -244,3 +244,19 @@ def test_cells_that_were_put_at_the_centre_are_noted(frame):
     told = PrivateKMeans(2, epsilon=50).fit(curator).explain(curator)
     assert told["height"].missing is None
     assert "missing cells of height, if any, count where they were put" in told.receipt.notes
+
+
+def test_sizes_are_in_units_of_weight(frame):
+    """Ten times the weight, in as many steps: the same answers, ten times the sizes."""
+    told = []
+    for scale in (1, 10):
+        schema = Schema(age=Number(0, 80), w=Weight(0, 2 * scale, steps=2))
+        weighted = frame.assign(w=scale * (np.arange(N) % 3))
+        curator = Curator(weighted, schema=schema, epsilon=3.0, noise=NoNoise())
+        fitted = PrivateKMeans(3, method="dplloyd", random_state=0).fit(curator)
+        told.append(fitted.explain(curator, ["age"], epsilon=1.0))
+    one, ten = told
+    assert one.sizes.sum() == pytest.approx((np.arange(N) % 3).sum())
+    np.testing.assert_allclose(ten.sizes, 10 * one.sizes)
+    assert ten.size_std == pytest.approx(10 * one.size_std)
+    assert "Tables with a schema" in one.receipt.chapters
