@@ -13,7 +13,6 @@ from sfumato._core.queries.counts import Grid, Nearest, Totals
 from sfumato._core.testing import RecordingCurator, ReplayedNoise, use_loops
 from sfumato._lattice.box import REACH
 from tests.laws.harness import SLANT, loss
-from tests.laws.test_counts_radii import shortened
 from tests.no_noise import NoNoise
 
 F = Fraction
@@ -55,6 +54,15 @@ def exact(query, rows):
     return state
 
 
+def clipped(offset, radius):
+    """A difference shortened to a radius, in Python integers."""
+    square = sum(x * x for x in offset)
+    if square <= radius**2:
+        return offset
+    length = isqrt(square - 1) + 1
+    return [abs(x) * radius // length * (1 if x > 0 else -1) for x in offset]
+
+
 def slow(query, rows):
     """The definition, in Python integers."""
     centers, q = query.cells.centers.tolist(), query.columns
@@ -64,7 +72,9 @@ def slow(query, rows):
         cell = gaps.index(min(gaps))
         part = list(one[:q])
         if query.radius is not None:
-            part = shortened(part, centers[cell][:q], query.radii[cell])
+            part = clipped(
+                [x - c for x, c in zip(part, centers[cell], strict=False)], query.radii[cell]
+            )
         state[cell] += [1, *part]
     return state
 

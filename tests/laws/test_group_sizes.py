@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from sfumato import Curator
 from sfumato._accounting.budget import Caps, Ledger, Overspent
+from sfumato._base.labels import key_of
 from sfumato._core.queries.group_sizes import MOST, SIZES, GroupSizes
 from sfumato._core.queries.projection import Projection
 from sfumato._core.releases.group_sizes import SLICE
 from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._core.testing import RecordingCurator, ReplayedNoise, loss
 from sfumato.engines._files import open_file
-from sfumato.engines._groups import key_of
 from sfumato.engines._memory import ArrayRows
 from tests.laws.sources import HOSTILE, KINDS, SPELLINGS, write_parquet, write_text
 from tests.no_noise import NoNoise
