@@ -1,7 +1,6 @@
 """Sums of the first columns of rows whose cells are found by all columns."""
 
 from fractions import Fraction
-from math import isqrt
 
 import numpy as np
 import pytest
@@ -54,22 +53,13 @@ def exact(query, rows):
     return state
 
 
-def clipped(offset, radius):
-    """A difference shortened to a radius, in Python integers."""
-    square = sum(x * x for x in offset)
-    if square <= radius**2:
-        return offset
-    length = isqrt(square - 1) + 1
-    return [abs(x) * radius // length * (1 if x > 0 else -1) for x in offset]
-
-
 def slow(query, rows):
     """The definition, in Python integers."""
     centers, q = query.cells.centers.tolist(), query.columns
     state = np.zeros((len(centers), q + 1), dtype=np.int64)
     for one in rows:
-        gaps = [sum((x - c) ** 2 for x, c in zip(one, p, strict=True)) for p in centers]
-        cell = gaps.index(min(gaps))
+        far = [sum((x - c) ** 2 for x, c in zip(one, p, strict=True)) for p in centers]
+        cell = far.index(min(far))
         part = list(one[:q])
         if query.radius is not None:
             part = clipped(
