@@ -1,6 +1,7 @@
 """Sums of the first columns of rows whose cells are found by all columns."""
 
 from fractions import Fraction
+from math import isqrt
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from sfumato._core.testing import RecordingCurator, ReplayedNoise, use_loops
 from sfumato._lattice.box import REACH
 from tests.laws.harness import SLANT, loss
 from tests.no_noise import NoNoise
+from tests.unit import gaps
 
 F = Fraction
 WIDTH = 5
@@ -62,9 +64,8 @@ def slow(query, rows):
         cell = far.index(min(far))
         part = list(one[:q])
         if query.radius is not None:
-            part = clipped(
-                [x - c for x, c in zip(part, centers[cell], strict=False)], query.radii[cell]
-            )
+            apart = [x - c for x, c in zip(part, centers[cell], strict=False)]
+            part = gaps.shortened(apart, query.radii[cell])
         state[cell] += [1, *part]
     return state
 
