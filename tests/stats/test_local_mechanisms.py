@@ -17,6 +17,8 @@ from sfumato._lattice.box import REACH
 from sfumato.local import Harmony, HybridMechanism, Piecewise, SquareWave
 from tests.unit.local_chances import duchi_chances, made, row_chances, staircase_level
 
+pytestmark = pytest.mark.slow
+
 ALPHA = 1e-9
 DRAWS = 100_000
 LEAST = 25

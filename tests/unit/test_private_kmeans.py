@@ -147,7 +147,10 @@ def test_rows_per_group_and_bounds_together():
     )
 
 
-@pytest.mark.parametrize("method", sfumato.METHODS)
+SLOW = [pytest.param("pgkm", marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("method", [*sorted(set(sfumato.METHODS) - {"pgkm"}), *SLOW])
 def test_every_method_takes_rows_per_group_that_are_chosen(method):
     """As many as there can be: no method refuses a number once it was paid for."""
     groups = np.repeat(np.arange(20), 1100)

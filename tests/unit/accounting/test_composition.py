@@ -6,7 +6,7 @@ from math import erf, exp, log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato._accounting import composition
@@ -103,6 +103,7 @@ def test_variance_falls_as_the_page_says(epsilon, name, wanted):
 @example([110, 110, 25, 25], 1000, 6)
 @example([], 5, 12)
 @example([300, 300, 300], 10**4, 2)
+@settings(max_examples=25)
 def test_never_less_than_parts_set_aside_and_never_more_than_none(parts, thousandths, digits):
     epsilon, delta = F(thousandths, 1000), F(1, 10**digits)
     pure = tuple(F(part, 1200) * epsilon for part in parts)
