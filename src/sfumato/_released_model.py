@@ -227,7 +227,8 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         check_is_fitted(self)
         if self.schema_ is not None:
             check_own_rows(X)
-            rows = _Encoded(frame_of(*without_weights(X, self.schema_)))
+            table, schema = without_weights(X, self.schema_)
+            rows = _Encoded(frame_of(table, schema.labelling))
             return squared_distances(rows, self.encoded_centers_, self.box_)
         X = distances.unmasked(X)
         X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)

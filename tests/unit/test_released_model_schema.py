@@ -151,3 +151,17 @@ def test_a_request_that_is_answered_again_leaves_nothing_of_another_fit(tmp_path
     used.fit(CoreCurator(FRAME, schema=SCHEMA, ledger=ledger), request="mixed")
     assert used.schema_ == SCHEMA
     assert used.cluster_profiles_
+
+
+def test_no_row_that_the_caller_brings_is_dropped():
+    rows = pd.DataFrame({"age": [20.0, 80.0] * 400, "sex": ["F", "M"] * 400})
+    schema = Schema(age=Number(0, 100), sex=Category("F", "M", missing="drop"))
+    model = PrivateKMeans(2, epsilon=50, schema=schema, random_state=0).fit(rows)
+    near = model.predict(rows[:2])
+    assert near[0] != near[1]
+    # The cell for which a fit drops a row is missing, the other one tells the cluster.
+    gaps = pd.DataFrame({"age": [20.0, 80.0], "sex": [None, None]})
+    np.testing.assert_array_equal(model.predict(gaps), near)
+    # The owner's costs leave such rows out, as the fit does.
+    points = nonprivate.encoded(gaps, schema)
+    assert np.isnan(points).all()

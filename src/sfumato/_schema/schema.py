@@ -86,6 +86,15 @@ class Schema(Encoding):
         others = {n: c for n, c in self.columns.items() if not isinstance(c, Weight)}
         return Schema(others, groups=self.groups)
 
+    @property
+    def labelling(self) -> Schema:
+        """The schema by which rows that the caller brings are labelled: none of them is dropped."""
+        data = self.unweighted.to_dict()
+        for facts in data["columns"].values():
+            if facts.get("missing") == "drop":
+                del facts["missing"]
+        return Schema.from_dict(data)
+
     def over(self, names: Iterable[str]) -> Schema:
         """The schema of some of its columns, all of which take part."""
         if isinstance(names, str):

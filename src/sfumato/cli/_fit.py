@@ -234,7 +234,7 @@ def _layout(model: PrivateKMeans, request: o.Predict) -> Layout:
     """Find the model's columns in the file: by the model's names, or else by position."""
     names, data = getattr(model, "feature_names_in_", None), request.data
     if model.schema_ is not None:
-        return layout_of(file_of(request, data), schema=model.schema_.unweighted)
+        return layout_of(file_of(request, data), schema=model.schema_.labelling)
     asked = () if names is None or request.columns else tuple(names)
     file = file_of(request, data, names=asked)
     layout = layout_of(file, width=model.n_features_in_)
