@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from importlib.metadata import version
 from typing import Any, Self
 
@@ -23,6 +22,10 @@ from sfumato._ledger.modes import (
     largest_affordable,
 )
 from sfumato._ledger.store import Event, LedgerError, Movement, Store, Transaction
+
+# Read when this is imported: it imports more itself, and a process that is forked off meanwhile by
+# another thread would wait for that import forever.
+_VERSION = version("sfumato")
 
 NOBODY = ""
 """Whose balance is what was granted to nobody."""
@@ -159,7 +162,7 @@ class DurableLedger(Ledger):
             "purpose": self._purpose,
             "person": self._person,
             "who": who(),
-            "sfumato": _version(),
+            "sfumato": _VERSION,
             "caps": _caps_to_dict(caps),
             "part": self._part,
         }
@@ -293,11 +296,6 @@ def who() -> str:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):
         return str(os.getuid()) if hasattr(os, "getuid") else "unknown"
-
-
-@cache
-def _version() -> str:
-    return version("sfumato")
 
 
 def _caps_to_dict(caps: Caps) -> dict[str, Any]:
