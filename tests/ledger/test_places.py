@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits and users of 
 CHILD = """
 import json, os, resource, signal, sys
 from sfumato._accounting.budget import Overspent
-from sfumato._ledger import durable, sqlite
+from sfumato._ledger import sqlite
 from sfumato._ledger.ledger import Ledger
 from sfumato._ledger.store import LedgerError
 from tests.ledger.fits import answer
@@ -30,7 +30,6 @@ path, kind, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
 heard = []
 try:
     if kind == "user":
-        durable._version()  # while the package can be read
         os.setgid(number)
         os.setuid(number)
     ledger = Ledger.open(path)
