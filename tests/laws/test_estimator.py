@@ -15,7 +15,7 @@ from sfumato import PrivateKMeans
 from sfumato._private_bounds.estimate import estimate_bounds
 from sfumato.methods import METHODS
 from tests.laws.harness import BOX, BUDGETS, PAYABLE, blobs
-from tests.laws.watching import Watcher, check_alike, check_losses, left_by, plain
+from tests.laws.watching import check_alike, check_losses, left_by, plain
 
 # Every cell is a number, and all lies inside: neighbours bring what is not there.
 ROWS = np.clip(np.nan_to_num(blobs(200)), BOX.lower, BOX.upper)
@@ -47,11 +47,6 @@ bounds_of_both_kinds = pytest.mark.parametrize("bounds", [GIVEN, PRIVATE], ids=[
 def alone(tables, *names):
     """Rows without groups: those of these names, or all."""
     return [(tables[name],) for name in names or tables]
-
-
-@pytest.fixture
-def watch(monkeypatch, capsys, caplog):
-    return Watcher(monkeypatch, capsys, caplog)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from sfumato import Category, Cycle, Date, Flag, Number, Ordinal, PrivateKMeans,
 from tests.laws import mixed
 from tests.laws.harness import BUDGETS, PAYABLE
 from tests.laws.sources import as_text
-from tests.laws.watching import Watcher, check_alike, check_losses, left_by, plain
+from tests.laws.watching import check_alike, check_losses, left_by, plain
 
 COLUMNS = {
     "income": Number(0, 100_000, scale="log"),
@@ -72,11 +72,6 @@ def framed(records):
 def more(new, owner="new", times=1):
     """The table with somebody more, who has some equal records."""
     return framed([*RECORDS[:50], *[(*new, owner)] * times, *RECORDS[50:]])
-
-
-@pytest.fixture
-def watch(monkeypatch, capsys, caplog):
-    return Watcher(monkeypatch, capsys, caplog)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from tests.mutants.mutant import Mutant
 
 LAWS = "tests/laws/test_group_sizes.py"
 UNIT = "tests/unit/core/releases/test_group_sizes.py"
-FIT = "tests/unit/test_private_kmeans.py"
+FIT = "tests/unit/test_private_kmeans_people.py"
 
 MORE = f"{LAWS}::test_a_group_more_moves_one_count_by_one"
 LOST = f"{LAWS}::test_a_neighbour_gets_the_same_number_and_loses_what_was_charged"
