@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint test-long engines trust dist test-lowest clean
+.PHONY: demo test test-all lint test-long engines trust audit dist test-lowest lock locked pip-audit clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -46,6 +46,10 @@ engines: $(VENV)/.test
 trust: $(VENV)/.test
 	$(BIN)/python -m bench trust
 
+# Attacks on every method, and on broken ones: at most an hour on two cores. What was stopped goes on.
+audit: $(VENV)/.test
+	$(BIN)/python -m bench audit
+
 # Builds what would be published, and runs the demo from the wheel in an empty environment.
 DIST := build/dist-env
 dist: | $(BIN)/python
@@ -69,6 +73,27 @@ test-lowest:
 		hypothesis pandas polars pytest
 	cd $(LOWEST) && bin/sfumato demo
 	$(LOWEST)/bin/python -m pytest $(LOWEST_TESTS:%=tests/unit/%)
+
+# Versions and hashes of all that tests, lint and the build need: Python 3.11 on Linux.
+TOOLS := build/tools-env
+LOCK := requirements/dev.txt
+lock: | $(BIN)/python
+	$(BIN)/python -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet uv
+	$(TOOLS)/bin/uv pip compile pyproject.toml --extra test --extra dist --generate-hashes --upgrade \
+		--python-version 3.11 --python-platform linux --no-header --quiet --output-file $(LOCK)
+
+# The environment of `make test` from the lock: a file with another hash is refused.
+locked: | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --require-hashes -r $(LOCK)
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	touch $(VENV)/.test $(VENV)/.demo
+
+# Known vulnerabilities of what is locked. A package that cannot be looked up fails the target.
+pip-audit: | $(BIN)/python
+	$(BIN)/python -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet pip-audit
+	$(TOOLS)/bin/pip-audit --strict --disable-pip --require-hashes -r $(LOCK)
 
 clean:
 	rm -rf $(VENV)

@@ -29,7 +29,14 @@ from typer.testing import CliRunner
 from sfumato.cli import app
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ("tutorial-hospital.md", "schema.md", "pipelines.md")
+PAGES = (
+    "tutorial-hospital.md",
+    "schema.md",
+    "pipelines.md",
+    "shapes.md",
+    "how-we-attack-ourselves.md",
+    "kmedian.md",
+)
 MORE = "…"
 
 _BLOCK = re.compile(r"^```(\w+)(?: (\w+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -61,13 +61,18 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     ),
     "estimator": (
         "Estimator",
-        "_private_kmeans.py _released_model.py _base/distances.py _base/files.py _base/__init__.py",
+        "_private_fit.py _private_kmeans.py _private_kmedian.py _released_model.py "
+        "_released_centers.py _base/distances.py _base/files.py _base/__init__.py",
     ),
     "schema": (
         "Tables with a schema",
         "_schema/schema.py _schema/encoding.py _schema/kinds.py _schema/levels.py _schema/cells.py "
         "_schema/weight.py _schema/types.py _schema/toml.py engines/_cells.py _core/weighted.py "
         "_schema/__init__.py",
+    ),
+    "steps": (
+        "Steps in front of a fit",
+        "_pipeline.py _rowwise.py",
     ),
     "bounds": (
         "Private bounds",
@@ -77,6 +82,11 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     "groups": (
         "Rows per group",
         "_core/queries/group_sizes.py _core/releases/group_sizes.py",
+    ),
+    "mixtures": (
+        "Mixtures",
+        "_core/queries/scatter.py _core/releases/scatter.py _private_mixture.py "
+        "_released_mixture.py",
     ),
     "ledger": (
         "Durable ledgers",
@@ -94,7 +104,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     "engines": (
         "Files and engines",
         "engines/_elsewhere.py engines/_files.py engines/formats/_storage.py "
-        "engines/formats/_table.py "
+        "engines/formats/_table.py engines/formats/_text.py "
         "engines/formats/_records.py engines/formats/_csv.py engines/formats/_npy.py "
         "engines/formats/_parquet.py engines/formats/__init__.py engines/_partitions.py "
         "engines/_dask.py engines/_dask_worker.py engines/_spark.py "
@@ -117,7 +127,10 @@ MUST_BE_LISTED = (
     "_ledger",
     "_schema",
     "engines",
+    "_private_fit.py",
     "_private_kmeans.py",
+    "_private_kmedian.py",
+    "_private_mixture.py",
 )
 """What holds rows, noise or budget: every file there belongs to a chapter."""
 
@@ -126,7 +139,9 @@ FOR_TESTS = frozenset({"_core/testing.py"})
 
 NOT_ON_THE_DEFAULT_PATH = frozenset(
     """
-    _accounting/text.py _accounting/parallel.py _released_model.py _core/queries/cubes.py
+    _base/__init__.py _pipeline.py _rowwise.py _private_kmedian.py
+    _accounting/text.py _accounting/parallel.py _released_model.py
+    _released_centers.py _core/queries/cubes.py
     _core/queries/breakdown.py _core/releases/breakdown.py
     _base/types.py _base/files.py _base/labels.py _base/distances.py _core/parts.py
     _core/declared.py engines/_parts.py

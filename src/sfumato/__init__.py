@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sfumato import attacks as attacks
+    from sfumato import audit as audit
     from sfumato import evaluate as evaluate
     from sfumato import nonprivate as nonprivate
     from sfumato import tuning as tuning
@@ -14,10 +15,16 @@ if TYPE_CHECKING:
     from sfumato._core.curator import Curator as Curator
     from sfumato._lattice.box import Box as Box
     from sfumato._ledger.ledger import Ledger as Ledger
+    from sfumato._models import load as load
+    from sfumato._pipeline import pipeline as pipeline
     from sfumato._planning import plan as plan
     from sfumato._private_bounds.estimate import estimate_bounds as estimate_bounds
+    from sfumato._private_dbscan import PrivateDBSCAN as PrivateDBSCAN
     from sfumato._private_kmeans import PrivateKMeans as PrivateKMeans
-    from sfumato._private_kmeans import load as load
+    from sfumato._private_kmedian import PrivateKMedian as PrivateKMedian
+    from sfumato._private_mixture import PrivateGaussianMixture as PrivateGaussianMixture
+    from sfumato._private_ward import PrivateWard as PrivateWard
+    from sfumato._rowwise import UnsafeStep as UnsafeStep
     from sfumato._schema.kinds import Cycle as Cycle
     from sfumato._schema.kinds import Date as Date
     from sfumato._schema.kinds import Flag as Flag
@@ -52,16 +59,22 @@ _HOMES = {
     "METHODS": "sfumato.methods",
     "NDLaplace": "sfumato.local._ndlaplace",
     "Overspent": "sfumato._accounting.budget",
+    "PrivateDBSCAN": "sfumato._private_dbscan",
+    "PrivateGaussianMixture": "sfumato._private_mixture",
     "PrivateKMeans": "sfumato._private_kmeans",
+    "PrivateKMedian": "sfumato._private_kmedian",
+    "PrivateWard": "sfumato._private_ward",
     "Synopsis": "sfumato._synopsis",
     "TableFile": "sfumato.engines._files",
+    "UnsafeStep": "sfumato._rowwise",
     "estimate_bounds": "sfumato._private_bounds.estimate",
-    "load": "sfumato._private_kmeans",
+    "load": "sfumato._models",
     "local_epsilon": "sfumato.local._ndlaplace",
     "mean_displacement": "sfumato.local._ndlaplace",
+    "pipeline": "sfumato._pipeline",
     "plan": "sfumato._planning",
 }
-_MODULES = ("attacks", "evaluate", "nonprivate", "tuning")
+_MODULES = ("attacks", "audit", "evaluate", "nonprivate", "tuning")
 
 __all__ = sorted([*_HOMES, *_MODULES])
 

@@ -8,14 +8,12 @@ from dataclasses import asdict, dataclass
 from inspect import signature
 from typing import Any
 
-from sfumato._base.validation import check_delta, check_epsilon, check_whole
+from sfumato._base.validation import check_delta, check_epsilon, check_whole, in_digits
 from sfumato._lattice.box import REACH, Box
 from sfumato._private_kmeans import PrivateKMeans
 from sfumato.methods import METHODS, PlannedTask, Predicting
+from sfumato.methods._base import MAX_ROWS
 from sfumato.theory import LowerBound, cube_floor
-
-MAX_ROWS = 10**15
-"""More rows than this were not meant."""
 
 UNPREDICTED = "can run; it gives no prediction"
 """The note of a method without `predict`."""
@@ -155,10 +153,10 @@ def plan(
     """
     n, d, k = check_whole(n, "n"), check_whole(d, "d"), check_whole(k, "k")
     if n > MAX_ROWS:
-        raise ValueError(f"n must be at most {MAX_ROWS:.0e}, got {n}")
-    box = None if bounds is None else Box.of(bounds, d)
+        raise ValueError(f"n must be at most {MAX_ROWS:,} rows, got {in_digits(n)}: plan for fewer")
     spent = check_epsilon(epsilon), check_delta(delta)
     task = PlannedTask(k, d, *spent, n if n_rows_known else None, n)
+    box = None if bounds is None else Box.of(bounds, d)
     rows = tuple(_row(name, task, box) for name in METHODS)
     return Plan(n, d, k, float(spent[0]), float(spent[1]), bool(n_rows_known), rows)
 

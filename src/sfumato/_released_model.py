@@ -5,22 +5,16 @@ A file is JSON and holds what was released and the receipt; it is never a pickle
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -28,23 +22,21 @@ from sfumato._accounting.budget import Account, Caps, Ledger
 from sfumato._accounting.guarantee import Guarantee
 from sfumato._accounting.receipt import Line, Receipt
 from sfumato._accounting.text import spent_words
-from sfumato._base import distances
-from sfumato._base.files import write_whole
+from sfumato._base.files import array_in, read_whole, write_whole
 from sfumato._base.types import Floats, Ints
 from sfumato._core.curator import Curator
-from sfumato._lattice.box import REACH, Box
+from sfumato._lattice.box import Box
 from sfumato._ledger.durable import DurableLedger
 from sfumato._schema.schema import Schema
 from sfumato._synopsis import Synopsis
 from sfumato.engines._cells import without_weights
 from sfumato.engines._elsewhere import names_of
-from sfumato.engines._memory import frame_of
+from sfumato.engines._memory import frame_of, own_rows
 from sfumato.engines._open import elsewhere, split_groups
 from sfumato.engines._rows import Frame
-from sfumato.methods import METHODS
 
 if TYPE_CHECKING:
-    from sfumato._explaining import Explanation
+    pass
 
 _BLOCK = 65_536
 
@@ -56,17 +48,6 @@ _HIDDEN = {
 FORMAT = 2
 
 _Model = TypeVar("_Model")
-
-
-def squared_distances(X: Any, centers: Floats, box: Box) -> Iterator[Floats]:  # noqa: ANN401
-    """Squared distances to the centres, in the cube that the bounds span, block by block.
-
-    With `nan="ignore"` they are over the columns that a row has.
-    """
-    points = box.to_cube(centers)
-    for start in range(0, len(X), _BLOCK):
-        block = box.to_cube(X[start : start + _BLOCK])
-        yield distances.squared_distances(block, points)
 
 
 class _Encoded:
@@ -84,44 +65,30 @@ class _Encoded:
 
 
 def check_own_rows(X: Any) -> None:  # noqa: ANN401
-    """Refuse to label rows that the caller has not brought."""
+    """Refuse to label rows that the caller has not brought, and none at all."""
     if isinstance(X, Curator) or elsewhere(X):
         raise TypeError("labels and distances are for rows that the caller brings: pass an array")
+    shape = getattr(X, "shape", None)
+    if shape and shape[0] == 0:
+        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
 
 
-class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
-    """Centres that were released, and what can be done with them at no further cost.
+class ReleasedModel(ClusterMixin, BaseEstimator):
+    """What was released, and what can be done with it at no further cost.
 
-    A subclass has `fit`, which sets `cluster_centers_`, (k, d) in the user's units, and `box_`.
+    A subclass has `fit`, which sets `box_` and what its `kind` of model releases. `_settings` and
+    `_released` are what a file holds of both, `_restored` reads the second back.
     """
 
+    kind = ""
     box_: Box
-    cluster_centers_: Floats
-    encoded_centers_: Floats
+    receipt_: Receipt
     schema_: Schema | None = None
 
     def predict(self, X: Any) -> Ints:  # noqa: ANN401
-        """Return the index of the nearest centre for rows that the caller brings.
-
-        Near is meant as in the fit: columns scaled by their bounds, rows clipped into them. Masked
-        cells and those that are not finite numbers are missing: distances are over the columns that
-        a row has, unless the model was fitted with `nan="center"` or "drop", where missing cells
-        are at the centre of their column. A row that has none is nearest to the first centre. With
-        a schema, columns of a data frame go by name; weights of rows are not looked at.
-        """
-        blocks = [scaled.argmin(axis=1) for scaled in self._distances(X)]
+        """Return the cluster of rows that the caller brings, (n,)."""
+        blocks = [self._labels(points) for points in self._points(X)]
         return np.concatenate(blocks).astype(np.int64)
-
-    def transform(self, X: Any) -> Floats:  # noqa: ANN401
-        """Return the distances to every centre, in the cube [−1, 1]^d that the bounds span."""
-        return np.concatenate([np.sqrt(squared) for squared in self._distances(X)])
-
-    def score(self, X: Any, y: None = None) -> float:  # noqa: ANN401
-        """Return minus the sum of squared distances to the nearest centre, as scikit-learn does.
-
-        For rows that the caller brings; distances are those of `transform`.
-        """
-        return -float(sum(squared.min(axis=1).sum() for squared in self._distances(X)))
 
     def fit_predict(self, X: Any, y: None = None, *, groups: Any = None) -> Ints:  # noqa: ANN401
         """Fit, then predict on the caller's own rows: for their owner, not a release."""
@@ -129,62 +96,46 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         labels: Ints = self.fit(X, groups=groups).predict(X)
         return labels
 
-    def fit_transform(self, X: Any, y: None = None, *, groups: Any = None) -> Floats:  # noqa: ANN401
-        """Fit, then transform the caller's own rows: for their owner, not a release."""
-        check_own_rows(X)
-        distances: Floats = self.fit(X, groups=groups).transform(X)
-        return distances
+    def labels_of(self, rows: Floats) -> Ints:
+        """The cluster of rows (n, d) of the columns of the fit: with a schema, as it encodes them.
 
-    def explain(
-        self,
-        curator: Curator,
-        columns: Iterable[str] | None = None,
-        *,
-        epsilon: float = 0.2,
-        delta: float = 0.0,
-    ) -> Explanation:
-        """Say what tells the clusters apart, from new answers about the rows of a curator.
-
-        It costs (epsilon, delta) of the curator's budget.
-
-        Parameters
-        ----------
-        curator : Curator
-            The rows, with the schema or the bounds of this model. A schema may have more columns
-            than the model's: clusters can be explained by columns that took no part in the fit.
-        columns : list of str, optional
-            The columns to explain by. By default all are looked at; where there are too many to
-            count each with little noise, those that tell the clusters apart best are chosen.
-        epsilon : float, default=0.2
-            The privacy budget ε of the explanation.
-        delta : float, default=0.0
-            0 is pure ε-DP; a δ above 0 allows Gaussian noise, where that is less.
-
-        Returns
-        -------
-        explanation : Explanation
-            Noisy distributions with error bars, columns in order, sentences, and a receipt.
-
+        For readers of files, which have done what `predict` does first.
         """
-        from sfumato._explaining import explain
+        return self._labels(self.box_.to_cube(rows))
 
+    def _labels(self, points: Floats) -> Ints:
+        """The cluster of points (n, d) of the cube that the bounds span."""
+        raise TypeError(f"{type(self).__name__} has no labels")
+
+    def _points(self, X: Any) -> Iterator[Floats]:  # noqa: ANN401
+        """Rows that the caller brings as points (n, d) of the cube, block by block."""
         check_is_fitted(self)
-        if not isinstance(curator, Curator):
-            raise TypeError(
-                "an explanation is charged to the budget of the rows: pass their Curator, got "
-                f"{type(curator).__name__}"
-            )
-        plain = self.schema_ is None
-        return explain(
-            curator,
-            self.box_.to_cube(self.cluster_centers_) if plain else self.encoded_centers_,
-            sizes=self.cluster_sizes_,
-            box=self.box_ if plain else None,
-            schema=self.schema_,
-            columns=columns,
-            epsilon=epsilon,
-            delta=delta,
-        )
+        if self.schema_ is not None:
+            check_own_rows(X)
+            table, schema = without_weights(X, self.schema_)
+            rows: Any = _Encoded(frame_of(table, schema.labelling))
+            if not len(rows):
+                raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        else:
+            settings = {"reset": False, "dtype": None, "ensure_all_finite": False}
+            rows = own_rows(X, lambda given: validate_data(self, given, **settings))
+        return (self.box_.to_cube(rows[i : i + _BLOCK]) for i in range(0, len(rows), _BLOCK))
+
+    def _settings(self) -> dict[str, Any]:
+        """What this kind of model was asked for, as plain values."""
+        return {}
+
+    def _released(self) -> dict[str, Any]:
+        """What this kind of model released, as plain values: an allow-list."""
+        return {}
+
+    @classmethod
+    def _parameters(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        """Parameters of the class, from what `_settings` wrote."""
+        return settings
+
+    def _restore(self, data: dict[str, Any]) -> None:
+        """Read back what `_released` wrote."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was released, and the receipt, as JSON."""
@@ -197,8 +148,6 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
                 f"{type(self).__name__} has no {name}: {_HIDDEN[name]} would betray rows. "
                 "For rows of your own use predict(X), or the owner's tools in sfumato.nonprivate"
             )
-        if name == "cluster_profiles_" and hasattr(self, "cluster_centers_"):
-            raise AttributeError("centres have words where the columns have a schema: schema=…")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_tags__(self) -> Tags:
@@ -208,38 +157,9 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         return tags
 
     @property
-    def _n_features_out(self) -> int:
-        return len(self.cluster_centers_)
-
-    @property
     def bounds_(self) -> tuple[Floats, Floats]:
         """The bounds in use, declared or estimated."""
         return np.array(self.box_.lower), np.array(self.box_.upper)
-
-    @property
-    def cluster_profiles_(self) -> list[dict[str, Any]]:
-        """With a schema: every centre in the user's words, by column."""
-        if self.schema_ is None:
-            raise AttributeError
-        return self.schema_.in_words(self.encoded_centers_)
-
-    def _distances(self, X: Any) -> Iterator[Floats]:  # noqa: ANN401
-        check_is_fitted(self)
-        if self.schema_ is not None:
-            check_own_rows(X)
-            table, schema = without_weights(X, self.schema_)
-            rows = _Encoded(frame_of(table, schema.labelling))
-            return squared_distances(rows, self.encoded_centers_, self.box_)
-        X = distances.unmasked(X)
-        X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
-        return squared_distances(X, self.cluster_centers_, self.box_)
-
-
-def keep_centers(model: Any, points: Floats, schema: Schema) -> None:  # noqa: ANN401
-    """Keep centres (k, d), lattice steps, as points of a schema's cube and in the user's units."""
-    model.schema_ = schema
-    model.encoded_centers_ = schema.settled(points / REACH)
-    model.cluster_centers_ = schema.decode(model.encoded_centers_)
 
 
 def name_features(model: Any, X: Any, groups: Any, schema: Schema | None = None) -> None:  # noqa: ANN401
@@ -262,11 +182,11 @@ def _width(model: Any) -> int:  # noqa: ANN401
 def settings_of(model: Any, curator: Curator) -> str:  # noqa: ANN401
     """What a fit is asked for, as text: public settings alone, also those of the curator."""
     settings = {
-        "n_clusters": model.n_clusters,
+        "model": model.kind,
+        **model._settings(),  # noqa: SLF001
         "epsilon": model.epsilon,
         "delta": model.delta,
         "n_rows": model.n_rows,
-        "method": _method_to_dict(model.method),
         "bounds": [curator.box.lower, curator.box.upper],
         "nan": curator.box.nan,
         "columns": curator.names,
@@ -344,81 +264,55 @@ def to_dict(model: Any) -> dict[str, Any]:  # noqa: ANN401
     return {
         "format": FORMAT,
         "sfumato": version("sfumato"),
-        "n_clusters": "auto" if model.n_clusters == "auto" else int(model.n_clusters),
+        "model": model.kind,
         "epsilon": float(model.epsilon),
         "delta": float(model.delta),
-        "method": _method_to_dict(model.method),
+        **model._settings(),  # noqa: SLF001
         "bounds": {"lower": list(model.box_.lower), "upper": list(model.box_.upper)},
         "nan": model.box_.nan,
         "feature_names": None if names is None else [str(name) for name in names],
-        **_schema_to_dict(model),
-        "cluster_centers": model.cluster_centers_.tolist(),
-        "cluster_sizes": model.cluster_sizes_.tolist(),
+        **({} if model.schema_ is None else {"schema": model.schema_.to_dict()}),
+        **model._released(),  # noqa: SLF001
         "receipt": model.receipt_.to_dict(),
         **({} if synopsis is None else {"synopsis": synopsis.to_dict()}),
     }
 
 
-def _schema_to_dict(model: Any) -> dict[str, Any]:  # noqa: ANN401
-    """What a file holds of a schema, and the centres as they are encoded by it."""
-    if model.schema_ is None:
-        return {}
-    words = model.cluster_profiles_
-    encoded = model.encoded_centers_.tolist()
-    return {"schema": model.schema_.to_dict(), "profiles": words, "encoded_centers": encoded}
-
-
-def load_as(path: str | os.PathLike[str], estimator: Callable[..., _Model]) -> _Model:
-    """Read a model that `save` wrote, as an estimator of this class."""
+def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read what a file that `save` wrote holds."""
+    where = Path(path)
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError):
+        data = json.loads(read_whole(where))
+    except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ValueError(f"{os.fspath(path)} is not a sfumato model of format {FORMAT}")
-    return from_dict(data, estimator)
+        raise ValueError(f"{where} is not a sfumato model of format {FORMAT}")
+    return data
 
 
-def from_dict(data: dict[str, Any], estimator: Callable[..., _Model]) -> _Model:
-    """Rebuild a fitted model."""
+def from_dict(data: dict[str, Any], estimator: Any) -> Any:  # noqa: ANN401
+    """Rebuild a fitted model of this class."""
     lower, upper = data["bounds"]["lower"], data["bounds"]["upper"]
     schema = Schema.from_dict(data["schema"]) if "schema" in data else None
-    model: Any = estimator(
-        n_clusters=data["n_clusters"],
+    model = estimator(
         epsilon=data["epsilon"],
         delta=data["delta"],
         bounds=None if schema else (lower, upper),
-        method=_method_from_dict(data["method"]),
         nan=data["nan"],
         schema=schema,
+        **estimator._parameters(data),  # noqa: SLF001
     )
     model.box_ = Box(tuple(lower), tuple(upper), data["nan"])
     model.n_features_in_ = len(schema.features) if schema else model.box_.n_features
     if schema is not None:
         model.schema_ = schema
-        model.encoded_centers_ = np.array(data["encoded_centers"], dtype=np.float64)
-    if data["feature_names"] is not None:
-        model.feature_names_in_ = np.array(data["feature_names"], dtype=object)
-    model.cluster_centers_ = np.array(data["cluster_centers"], dtype=np.float64)
-    model.cluster_sizes_ = np.array(data["cluster_sizes"], dtype=np.float64)
+    if (names := data["feature_names"]) is not None:
+        model.feature_names_in_ = array_in(names, model.n_features_in_, dtype=object)
+    model._restore(data)  # noqa: SLF001
     model.receipt_ = receipt_from(data["receipt"])
     if "synopsis" in data:
         model.synopsis_ = Synopsis.from_dict(data["synopsis"])
-    fitted: _Model = model
-    return fitted
-
-
-def _method_to_dict(method: Any) -> dict[str, Any]:  # noqa: ANN401
-    if isinstance(method, str):
-        return {"name": method, "settings": {}}
-    settings = dataclasses.asdict(method) if dataclasses.is_dataclass(type(method)) else {}
-    return {"name": METHODS.name_of(type(method)) or type(method).__name__, "settings": settings}
-
-
-def _method_from_dict(data: dict[str, Any]) -> Any:  # noqa: ANN401
-    if data["settings"] and data["name"] in METHODS:
-        return METHODS[data["name"]](**data["settings"])
-    return data["name"]
+    return model
 
 
 def receipt_from(data: dict[str, Any]) -> Receipt:

@@ -25,8 +25,10 @@ from sklearn.metrics import silhouette_score as silhouette
 
 from sfumato._base.distances import squared_distances, unmasked
 from sfumato._base.types import Floats, Ints, Mask
-from sfumato._lattice.box import Box
+from sfumato._base.validation import check_whole
+from sfumato._lattice.box import REACH, Box
 from sfumato._schema.schema import Schema
+from sfumato._synopsis.kmedian import weighted_kmedian
 from sfumato.engines._cells import without_weights
 from sfumato.engines._files import layout_of
 from sfumato.engines._frames import LIBRARIES
@@ -43,6 +45,8 @@ __all__ = [
     "davies_bouldin",
     "encoded",
     "inertia",
+    "kmedian",
+    "kmedian_cost",
     "labels",
     "nicv",
     "normalized_mutual_information",
@@ -77,6 +81,45 @@ def inertia(
 ) -> float:
     """Return the sum of squared distances to the nearest centre; arguments as in `labels`."""
     return float(_nearest(X, centers, bounds, schema)[1].sum())
+
+
+def kmedian_cost(
+    X: Any,  # noqa: ANN401
+    centers: ArrayLike,
+    *,
+    bounds: Any = None,  # noqa: ANN401
+    schema: Schema | None = None,
+) -> float:
+    """Return the sum of distances to the nearest centre, not squared; arguments as in `labels`."""
+    return float(np.sqrt(_nearest(X, centers, bounds, schema)[1]).sum())
+
+
+def kmedian(
+    X: Any,  # noqa: ANN401
+    n_clusters: int,
+    *,
+    bounds: Any = None,  # noqa: ANN401
+    n_starts: int = 8,
+    random_state: Any = None,  # noqa: ANN401
+) -> Floats:
+    """Return k-median centres without privacy, (k, d): the reference for `PrivateKMedian`.
+
+    X: (n, d), every cell a finite number. With `bounds`, distances are those of the cube
+    [−1, 1]^d that the bounds span, and centres are in the units of the rows. The best of
+    `n_starts` greedy starts with Weiszfeld steps and swaps.
+    """
+    rows = np.asarray(_table(X, None), dtype=np.float64)
+    if rows.ndim != 2 or not rows.size or not np.isfinite(rows).all():
+        raise ValueError(f"k-median needs finite numbers of shape (n, d), got shape {rows.shape}")
+    box = None if bounds is None else Box.of(bounds, rows.shape[1])
+    centers, _ = weighted_kmedian(
+        rows if box is None else box.to_cube(rows),
+        np.ones(len(rows)),
+        check_whole(n_clusters, "n_clusters"),
+        np.random.default_rng(random_state),
+        n_starts=check_whole(n_starts, "n_starts"),
+    )
+    return centers if box is None else box.from_lattice(centers * REACH)
 
 
 def nicv(

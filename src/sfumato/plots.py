@@ -1,4 +1,4 @@
-"""Plots, and what they show. Drawing needs matplotlib: pip install 'sfumato[plots]'."""
+"""Plots, and what they show. Drawing needs matplotlib, the extra "plots"."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sfumato._base.types import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PerturbationArea", "perturbation_area", "plot_perturbation_area"]
+__all__ = ["PerturbationArea", "perturbation_area", "plot_audit", "plot_perturbation_area"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,4 +67,29 @@ def plot_perturbation_area(
     axes.add_patch(circle)
     axes.set_aspect("equal", adjustable="datalim")
     axes.legend()
+    return axes
+
+
+def plot_audit(verdict: Any, ax: Axes | None = None) -> Axes:  # noqa: ANN401
+    """Draw how the bound of an audit grew with the fits, and the ε that was claimed.
+
+    `verdict` is what `sfumato.audit.run` returned.
+    """
+    from matplotlib.figure import Figure
+
+    axes = Figure().add_subplot() if ax is None else ax
+    trials, bounds = zip(*((0, 0.0), *verdict.seen), strict=True)
+    color = "tab:red" if verdict.broken else "tab:blue"
+    label = f"what the audit shows: ε ≥ {verdict.epsilon_lower:.2f}"
+    axes.plot(trials, bounds, marker="o", color=color, label=label, clip_on=False, zorder=3)
+    claimed = f"what is claimed: ε = {verdict.epsilon:g}"
+    axes.axhline(verdict.epsilon, color="black", linestyle="--", label=claimed)
+    axes.set_ylim(0, 1.35 * max(verdict.epsilon, *bounds))
+    axes.set_xlim(left=0)
+    axes.set_xlabel("fits, in both worlds together")
+    risk = f"{1 - verdict.confidence:.2g}"
+    axes.set_ylabel(f"lower bound of ε (wrong with probability ≤ {risk})")
+    found = "refuted" if verdict.broken else "not refuted"
+    axes.set_title(f"Audit: {verdict.claim} is {found}")
+    axes.legend(loc="upper left")
     return axes

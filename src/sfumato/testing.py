@@ -16,7 +16,14 @@ import numpy as np
 
 from sfumato._accounting.budget import Account, Caps, Overspent
 from sfumato._base.types import Floats, Ints
-from sfumato._core.testing import RecordingCurator, ReplayedNoise, Transcript, loss
+from sfumato._core.testing import (
+    RecordingCurator,
+    ReplayedNoise,
+    Transcript,
+    first_difference,
+    loss,
+    steps_of,
+)
 from sfumato._lattice.box import REACH
 from sfumato.methods import Centers, Method, NeedsDelta, Task
 from sfumato.methods._base import check_centers
@@ -175,19 +182,9 @@ class _Laws:
         self, ours: Transcript | None, theirs: Transcript, when: str, *, so_far: bool = False
     ) -> None:
         """Refuse other queries or scales; `so_far` where the second run ended early."""
-        if ours is None:
-            return
-        for what, these, those in (
-            ("query", ours.queries, theirs.queries),
-            ("noise", ours.mechanisms, theirs.mechanisms),
-        ):
-            for number, (a, b) in enumerate(zip(these, those, strict=False), 1):
-                differs = f"{when}, {what} {number} differs: {_short(a)} became {_short(b)}"
-                self.expect(a == b, f"{differs}. {_ADVICE}")
-            self.expect(
-                len(those) == len(these) or (so_far and len(those) < len(these)),
-                f"{when}, it asks {len(those)} times in place of {len(these)}. {_ADVICE}",
-            )
+        if ours is not None:
+            differs = first_difference(ours, theirs, so_far=so_far)
+            self.expect(not differs, f"{when}, {differs}. {_ADVICE}")
 
     def small_tables(self, task: Task) -> None:
         """No rows, one row, and fewer rows than clusters are tables like any other."""
@@ -222,8 +219,7 @@ class _Laws:
             f"{when}, the same answers gave another result. A method may use public numbers, "
             "released answers and rng, and nothing else",
         )
-        steps = zip(ours.mechanisms, ours.released, ours.exact, theirs.exact, strict=True)
-        losses = [loss(*step) for step in steps]
+        losses = [loss(*step) for step in steps_of(ours, theirs)]
         for entry, lost in zip(first.account.entries, losses, strict=True):
             self.expect(
                 lost <= entry.share.amount,
@@ -236,11 +232,6 @@ _ADVICE = (
     "Given the same answers, a method must ask the same with the same noise: it may depend on "
     "public numbers, released answers and rng only"
 )
-
-
-def _short(value: object) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 120 else f"{text[:117]}…"
 
 
 def _failure(error: Exception) -> str:

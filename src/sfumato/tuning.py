@@ -20,7 +20,7 @@ from sklearn.utils import check_array, check_random_state
 
 from sfumato._base.types import Floats, Rng
 from sfumato._base.validation import check_whole
-from sfumato._synopsis import Criterion, KCurve, check_criterion, check_range, gaps, jumps
+from sfumato._synopsis.curve import Criterion, KCurve, check_criterion, check_range, gaps, jumps
 
 _STARTS = 10
 _COMPARED = 2**11

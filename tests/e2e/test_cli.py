@@ -120,7 +120,7 @@ def test_labels_appear_whole_or_not_at_all(people, here, monkeypatch):
     def fail(*_):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("sfumato._private_kmeans.PrivateKMeans.predict", fail)
+    monkeypatch.setattr("sfumato._private_kmeans.PrivateKMeans.labels_of", fail)
     refused = run("predict", "model.json", "people.csv", "-o", "labels.csv")
     assert_refused(refused, "the disk is full")
     assert files(here) == before

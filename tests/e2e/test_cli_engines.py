@@ -71,7 +71,7 @@ def test_many_files_are_one_table(parts, here, how):
         (["parts", "--scheduler", "tcp://here:1"], "add --engine dask"),
         (["parts", "--engine", "dask", "--workers", "0"], "--workers must be a whole number"),
         (["parts", "--engine", "hadoop"], "--engine"),
-        (["parts", "--engine", "compss"], 'pip install "sfumato[compss]"'),
+        (["parts", "--engine", "compss"], 'pip install ".[compss]"'),
     ],
 )
 def test_what_cannot_be_opened_is_refused(parts, here, monkeypatch, words, said):

@@ -16,7 +16,8 @@ BOX = Box((0.0, 0.0), (10.0, 10.0), "center")
 """Every record is a row, whatever is missing in it."""
 NAMES = ["x", "y", "who"]
 
-TEXTS = ("csv", "csv.gz", "tsv", "folder")
+ENCODINGS = {"latin.csv": "latin-1", "wide.csv": "utf-16"}
+TEXTS = ("csv", "csv.gz", "tsv", "folder", *ENCODINGS)
 
 CELLS = ["1", "2.5", "10", "-3", "1e1", "", "NA", "nan", "x", " 4 ", "inf", "é", "1,5", "7;8"]
 HOSTILE = [
@@ -63,11 +64,13 @@ def write_text(folder, kind, records, *, header=True, end="\n", last=True, alway
         lines = [*head, *as_text(part, mark, always=always)]
         text = end.join(lines) + end * bool(last and lines)
         data = text.encode("utf-8", "surrogateescape")
+        if kind in ENCODINGS:
+            data = text.replace("\ufeff", "").encode(ENCODINGS[kind], "backslashreplace")
         (folder / f"part-{i}.{ending}").write_bytes(
             gzip.compress(data) if ending.endswith("gz") else data
         )
     columns = (0, 1) if not header else ("x", "y")
-    return TableFile(folder, columns, header=header)
+    return TableFile(folder, columns, header=header, encoding=ENCODINGS.get(kind))
 
 
 def write_parquet(folder, tables):

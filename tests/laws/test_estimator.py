@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato import PrivateKMeans
 from sfumato._private_bounds.estimate import estimate_bounds
 from sfumato.methods import METHODS
-from tests.laws.harness import BOX, BUDGETS, PAYABLE, blobs
-from tests.laws.watching import check_alike, check_losses, left_by, plain
+from tests.laws.harness import BOX, PAYABLE, blobs
+from tests.laws.watching import check_alike, check_losses, plain
 
 # Every cell is a number, and all lies inside: neighbours bring what is not there.
 ROWS = np.clip(np.nan_to_num(blobs(200)), BOX.lower, BOX.upper)
@@ -47,32 +46,6 @@ bounds_of_both_kinds = pytest.mark.parametrize("bounds", [GIVEN, PRIVATE], ids=[
 def alone(tables, *names):
     """Rows without groups: those of these names, or all."""
     return [(tables[name],) for name in names or tables]
-
-
-@pytest.fixture
-def check(watch, tmp_path):
-    """Fit, fit again on the same answers, and compare; returns what each neighbour lost."""
-
-    def check(data, others, *, budget="pure", neighbours=True, **settings):
-        epsilon, delta = BUDGETS[budget]
-        settings = {"bounds": (BOX.lower, BOX.upper), "random_state": 1, **settings}
-        n_clusters = settings.pop("n_clusters", 3)
-
-        def fitted(rows, groups=None):
-            model = PrivateKMeans(
-                n_clusters, epsilon=float(epsilon), delta=float(delta), **settings
-            )
-            return left_by(model.fit(rows, groups=groups), tmp_path / "model.json")
-
-        one, lost = watch(fitted, *data), []
-        for other in others:
-            again = watch(fitted, *other, replay=one)
-            check_alike(one, again)
-            if neighbours:
-                lost.append(check_losses(one, again, epsilon=epsilon, delta=delta))
-        return lost
-
-    return check
 
 
 @by_method

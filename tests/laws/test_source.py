@@ -75,6 +75,8 @@ def opened(folder, kind, rows, layout, cut=0, **groups):
 @example("csv.gz", [("\n", "2", "a")] * 3, ("\r", "\r\n", "a"), 3, PLAIN)
 @example("tsv", [("\t", "2", "a")] * 3, ("1\t2", "5", "a"), 0, {**PLAIN, "last": False})
 @example("folder", [("1", "2", "a")] * 6, ("\n\n", "5", "a"), 3, {**PLAIN, "end": "\r\n"})
+@example("latin.csv", [("1", "é\n,", "a")] * 6, ('é"\n"', "\n" * 40, "a"), 3, PLAIN)
+@example("wide.csv", [("1", "é\n,", "a")] * 6, ('é"\n"', "\n" * 40, "a"), 3, PLAIN)
 def test_a_record_more_is_one_row_more(tmp_path_factory, kind, base, new, place, layout):
     folder = tmp_path_factory.mktemp("source")
     place = min(place, len(base))
@@ -127,6 +129,10 @@ people = st.sampled_from(sorted(SPELLINGS))
 @example("folder", "7", [("1", "2", "8")], [("5", "5", i, 9 - i) for i in range(6)], 2, PLAIN)
 @example("csv", "missing", [("1", "2", "8")] * 3, [("5", "5", i, i) for i in range(9)], 1, PLAIN)
 @example("tsv", "a note", [("1", "2", "bob")] * 3, [("5", "5", i, 0) for i in range(3)], 1, PLAIN)
+@example(
+    "latin.csv", "a note", [("1", "2", "é")] * 3, [("5", "é", i, 0) for i in range(3)], 1, PLAIN
+)
+@example("wide.csv", "7", [("1", "2", "é")] * 3, [("5", "é", i, i) for i in range(6)], 1, PLAIN)
 @example("csv", "bytes", [("1", "2", "\udcfe")] * 3, [("5", "5", i, 0) for i in range(3)], 1, PLAIN)
 @example("csv", "day", [("1", "2", "Ann")] * 3, [("5", "5", i, 3) for i in range(3)], 2, PLAIN)
 @example("csv", "big", [("1", "2", "Ann")] * 3, [("5", "5", i, 3) for i in range(3)], 2, PLAIN)

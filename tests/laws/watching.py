@@ -17,7 +17,7 @@ from sfumato._core.testing import Recording, RecordingCurator, ReplayedNoise, lo
 
 # Every module that opens a curator.
 OPENED_IN = (
-    "sfumato._private_kmeans",
+    "sfumato._private_fit",
     "sfumato._private_bounds.estimate",
     "sfumato.cli._plan",
     "sfumato.cli._model",

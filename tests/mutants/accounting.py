@@ -212,7 +212,7 @@ MUTANTS = {
         f"{AUTO}::test_what_is_tiny_is_so_for_each_row_of_a_group",
     ),
     "a fit does not say how many rows are hidden together": Mutant(
-        "_private_kmeans.py",
+        "_private_fit.py",
         "            max_rows_per_group=opened.rows_per_neighbour,\n",
         "",
         f"{AUTO}::test_a_fit_tells_its_method_how_many_rows_are_hidden_together",

@@ -104,7 +104,7 @@ MUTANTS = {
         f"{UNIT}::test_a_fit_releases_its_bounds_first",
     ),
     "the receipt forgets the bounds": Mutant(
-        "_private_kmeans.py",
+        "_private_fit.py",
         "(*before, account)",
         "(account,)",
         f"{UNIT}::test_the_receipt_shows_both_parts_and_their_exact_sum",

@@ -21,19 +21,19 @@ AT_ONCE = f"{CHOICES}::test_choices_are_made_as_soon_as_no_bit_can_change_them"
 
 _ESTIMATOR = {
     "the exact number of rows, where none is declared": Mutant(
-        "_private_kmeans.py",
+        "_private_fit.py",
         "for_method, delta, n_rows)",
         "for_method, delta, len(X) if n_rows is None else n_rows)",
         NOTHING,
     ),
     "no more clusters than rows": Mutant(
-        "_private_kmeans.py",
+        "_private_fit.py",
         "*(k, opened",
         "*(min(k, max(1, len(X))), opened",
         NOTHING,
     ),
     "fewer rows than clusters are refused": Mutant(
-        "_private_kmeans.py",
+        "_private_fit.py",
         "        caps = method.caps(task)\n",
         "        if len(X) < k:\n"
         '            raise ValueError("there are fewer rows than clusters")\n'
@@ -41,26 +41,26 @@ _ESTIMATOR = {
         NOTHING,
     ),
     "the receipt tells the number of rows": Mutant(
-        "_private_kmeans.py",
-        "(*notes, *centers.notes))",
-        '(f"{len(X)} rows", *notes, *centers.notes))',
+        "_private_fit.py",
+        "(*before, account), notes)",
+        '(*before, account), (f"{len(X)} rows", *notes))',
         NEIGHBOUR,
     ),
     "the receipt tells that rows were clipped": Mutant(
-        "_private_kmeans.py",
-        "(*notes, *centers.notes))",
-        '(*(("rows were clipped",) * bool(np.any(X > np.array(curator.box.upper)))), '
-        "*notes, *centers.notes))",
+        "_private_fit.py",
+        "(*before, account), notes)",
+        '(*before, account), (*(("rows were clipped",) * bool(np.any(X > np.array('
+        "curator.box.upper)))), *notes))",
         NEIGHBOUR,
     ),
     "a model remembers how many rows it has seen": Mutant(
-        "_private_kmeans.py",
+        "_private_fit.py",
         "        name_features(self, X, groups, schema)\n",
         "        name_features(self, X, groups, schema)\n        self.n_samples_seen_ = len(X)\n",
         NEIGHBOUR,
     ),
     "a warning where a cell is not a number": Mutant(
-        "_private_kmeans.py",
+        "_private_fit.py",
         "        caps = method.caps(task)\n",
         "        if np.isnan(np.asarray(X, dtype=np.float64)).any():\n"
         "            import warnings\n\n"
@@ -69,7 +69,7 @@ _ESTIMATOR = {
         NEIGHBOUR,
     ),
     "a line of the log tells the number of rows": Mutant(
-        "_private_kmeans.py",
+        "_private_fit.py",
         "        caps = method.caps(task)\n",
         "        import logging\n\n"
         '        logging.getLogger("sfumato").debug("fitting %d rows", len(X))\n'
@@ -77,7 +77,7 @@ _ESTIMATOR = {
         NEIGHBOUR,
     ),
     "noise for the largest group that there is": Mutant(
-        "_private_kmeans.py",
+        "_private_fit.py",
         "            max_rows_per_group=self.max_rows_per_group,\n",
         "            max_rows_per_group=self.max_rows_per_group\n"
         "            if groups is None or isinstance(groups, str)\n"
@@ -88,15 +88,15 @@ _ESTIMATOR = {
         f"{FIT}::test_groups_of_any_size",
     ),
     "twice the ε that was asked for": Mutant(
-        "_private_kmeans.py",
+        "_private_fit.py",
         "epsilon, delta = check_epsilon(self.epsilon),",
         "epsilon, delta = 2 * check_epsilon(self.epsilon),",
         NEIGHBOUR,
     ),
     "a saved model tells when rows were missing": Mutant(
-        "_private_kmeans.py",
-        "        self.box_ = curator.box\n",
-        "        self.box_ = curator.box\n"
+        "_private_fit.py",
+        "        self._keep(found, curator, (*before, account), notes)\n",
+        "        self._keep(found, curator, (*before, account), notes)\n"
         "        if not np.isnan(np.asarray(X, dtype=np.float64)).any():\n"
         "            box = curator.box\n"
         '            self.box_ = type(box)(box.lower, box.upper, "center")\n',
@@ -104,10 +104,10 @@ _ESTIMATOR = {
     ),
     "a fit prints the number of rows": Mutant(
         "cli/_fit.py",
-        "    k = len(model.cluster_centers_)\n",
+        "    alone = left_alone(layout)\n",
         "    with open(request.data[0]) as lines:\n"
         '        out.print(f"{sum(1 for _ in lines) - 1} rows")\n'
-        "    k = len(model.cluster_centers_)\n",
+        "    alone = left_alone(layout)\n",
         f"{COMMAND}::test_fit_prints_and_writes_the_answers_alone",
     ),
     "a fit in JSON tells the size of the file": Mutant(

@@ -96,9 +96,9 @@ MUTANTS = {
         f"{PARTS}::test_rows_that_change_between_two_passes_are_noticed",
     ),
     "pieces of a text file overlap": Mutant(
-        "engines/formats/_records.py",
-        "_Limited(raw, stop - start)",
-        "_Limited(raw, stop - start + 1)",
+        "engines/formats/_text.py",
+        "_Limited(raw, stop - span[0])",
+        "_Limited(raw, stop - span[0] + 1)",
         CUT,
     ),
     "lines are cut in two": Mutant(

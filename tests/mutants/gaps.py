@@ -167,9 +167,9 @@ MUTANTS = {
         "tests/unit/test_private_kmeans.py::test_predict_looks_at_the_columns_that_a_row_has",
     ),
     "masked cells are numbers": Mutant(
-        "_released_model.py",
-        "        X = distances.unmasked(X)\n",
-        "",
+        "engines/_memory.py",
+        "np.asarray(check(unmasked(X)))",
+        "np.asarray(check(X))",
         "tests/unit/test_private_kmeans.py::test_predict_looks_at_the_columns_that_a_row_has",
     ),
     "missing cells make a cluster": Mutant(

@@ -8,6 +8,7 @@ RAW = f"{LAWS}::test_a_record_that_has_no_one_meaning_is_refused_or_one_row"
 GROUP = f"{LAWS}::test_a_group_more_is_m_rows_more_however_its_label_is_written"
 TYPES = f"{LAWS}::test_a_hundred_people_in_two_files_and_one_without_an_id"
 CSV = "tests/unit/engines/formats/test_csv.py"
+TEXT = "tests/unit/engines/formats/test_text.py"
 DASK = "tests/engines/test_dask.py"
 
 MUTANTS = {
@@ -54,6 +55,36 @@ MUTANTS = {
         'yield number, text.replace(BOM, "", 1) if self.span[0] == 0 else text',
         f"{CSV}::test_a_byte_order_mark_is_nothing_wherever_it_is",
     ),
+    "wide text is cut on its bytes": Mutant(
+        "engines/formats/_text.py",
+        "return not self.zipped and self.encoding not in _DECODED",
+        "return not self.zipped",
+        f"{TEXT}::test_text_is_the_same_in_every_encoding[rows.csv-utf-16]",
+    ),
+    "wide text that is not valid is let through": Mutant(
+        "engines/formats/_records.py",
+        "with file.binary(strict=True) as raw:",
+        "with file.binary() as raw:",
+        f"{TEXT}::test_wide_text_that_is_not_valid_is_refused_by_line[3-\\n-utf-16-le-\\x00\\xd8]",
+    ),
+    "a header that is not as declared is shown": Mutant(
+        "engines/formats/_csv.py",
+        '    if "\\0" in head.text or _records.readable(head.text) != head.text:\n',
+        '    if "\\0" in head.text:\n',
+        f"{TEXT}::test_a_header_that_is_not_as_declared_is_refused_and_not_shown",
+    ),
+    "a record may be of any length": Mutant(
+        "engines/formats/_records.py",
+        "        if scan.longest > longest:\n",
+        "        if scan.longest > longest**9:\n",
+        f"{TEXT}::test_a_record_that_is_too_long_is_refused_with_its_line",
+    ),
+    "a label with a decimal comma is another person": Mutant(
+        "engines/formats/_csv.py",
+        "return (self._spelled(cells, False) for cells in self.cells(position))",
+        "return self.cells(position)",
+        f"{TEXT}::test_labels_with_a_decimal_comma_are_numbers",
+    ),
     "labels are compared as text": Mutant(
         "_base/labels.py",
         "    return str(int(value)) if value.is_integer() else repr(value)\n",
@@ -98,7 +129,7 @@ MUTANTS = {
     ),
     "a first row says what separates fields": Mutant(
         "engines/formats/_csv.py",
-        'mark, width = _separator(file, declared) or ",", declared.width',
+        "mark, width = _separator(file, declared) or _usual(declared)[0], declared.width",
         'mark, width = _split_head(file, head, declared)[0] if head else ",", declared.width',
         f"{CSV}::test_without_a_header_the_name_of_the_file_says_the_separator",
     ),
@@ -121,7 +152,7 @@ MUTANTS = {
         "tests/engines/test_spark_tasks.py::test_labels_become_keys_before_rows_are_gathered",
     ),
     "a receipt says nothing of missing cells": Mutant(
-        "_private_kmeans.py",
+        "_private_fit.py",
         ", _nan_note(curator.box.nan)),",
         "),",
         "tests/e2e/test_cli_fit.py::test_missing_cells_follow_the_nan_policy",

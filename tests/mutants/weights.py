@@ -78,7 +78,7 @@ MUTANTS = {
         f"{WEIGHTED}::test_what_rows_say_of_themselves",
     ),
     "a method plans with the noise of one copy": Mutant(
-        "_private_kmeans.py",
+        "_private_fit.py",
         "max_rows_per_group=opened.rows_per_neighbour,",
         "max_rows_per_group=1,",
         f"{MODEL}::test_a_declared_number_of_rows_is_the_sum_of_weights",
@@ -103,8 +103,8 @@ MUTANTS = {
     ),
     "sizes are counts of copies": Mutant(
         "_private_kmeans.py",
-        "self.cluster_sizes_: Floats = centers.sizes * unit",
-        "self.cluster_sizes_: Floats = centers.sizes",
+        "found.sizes * unit_of(curator.schema)",
+        "found.sizes",
         f"{MODEL}::test_sizes_and_synopses_are_in_units_of_weight",
     ),
     "the noise of a synopsis is in another unit than its weights": Mutant(
@@ -114,8 +114,8 @@ MUTANTS = {
         f"{SYNOPSIS}::test_another_unit_of_weight",
     ),
     "a declared number of rows is a number of copies": Mutant(
-        "_private_kmeans.py",
-        "n_rows = round(n_rows / _unit(schema))",
+        "_private_fit.py",
+        "n_rows = round(Fraction(n_rows) / Fraction(unit_of(schema)))",
         "n_rows = round(n_rows)",
         f"{MODEL}::test_a_declared_number_of_rows_is_the_sum_of_weights",
     ),
@@ -210,7 +210,7 @@ MUTANTS = {
         f"{MODEL}::test_shares_of_levels_are_distributions_whatever_the_noise",
     ),
     "centres are not settled": Mutant(
-        "_released_model.py",
+        "_private_fit.py",
         "model.encoded_centers_ = schema.settled(points / REACH)",
         "model.encoded_centers_ = points / REACH",
         f"{MODEL}::test_shares_of_levels_are_distributions_whatever_the_noise",
@@ -248,8 +248,8 @@ MUTANTS = {
         f"{FITS}::test_nothing_leaves_beside_the_answers",
     ),
     "the sample of levels becomes part of the receipt": Mutant(
-        "_private_kmeans.py",
-        "notes=(*curator.notes, *notes, _nan_note(curator.box.nan)),",
+        "_private_fit.py",
+        "notes=(*curator.notes, *notes, *found.notes, _nan_note(curator.box.nan)),",
         "notes=(*curator.notes, *notes, str(len(getattr(curator._opening.X, 'index', [])))),",
         f"{FITS}::test_nothing_leaves_beside_the_answers",
     ),

@@ -151,3 +151,18 @@ def test_measures_with_a_schema_are_those_of_its_points(tmp_path):
         nonprivate.labels(TABLE, centers, bounds=(0, 1), schema=MIXED)
     with pytest.raises(ValueError, match="same number of columns"):
         nonprivate.labels(TABLE, centers[:, :2], schema=MIXED)
+
+
+def test_the_cost_of_medians_is_the_sum_of_distances():
+    slow = np.sqrt(((X[:, None] - CENTERS) ** 2).sum(axis=2)).min(axis=1).sum()
+    assert nonprivate.kmedian_cost(X, CENTERS) == pytest.approx(slow)
+
+
+def test_medians_cost_less_than_means_and_bounds_are_those_of_the_cube():
+    wide, bounds = X * [1, 10, 100], (np.array([-15, -150, -1500.0]), np.array([15, 150, 1500.0]))
+    found = nonprivate.kmedian(X, 4, random_state=0)
+    assert nonprivate.kmedian_cost(X, found) <= nonprivate.kmedian_cost(X, CENTERS)
+    scaled = nonprivate.kmedian(wide, 4, bounds=bounds, random_state=0) / [1, 10, 100]
+    assert nonprivate.kmedian_cost(X, scaled) == pytest.approx(nonprivate.kmedian_cost(X, found))
+    with pytest.raises(ValueError, match="finite numbers"):
+        nonprivate.kmedian([[np.nan]], 1)

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from numbers import Real
 from typing import Any, Literal, NoReturn
 
 from sfumato._accounting.composition import mu2_beside
@@ -66,7 +67,8 @@ class Share:
 
     def split(self, *weights: float | Fraction) -> tuple[Share, ...]:
         """Divide into parts proportional to `weights`; the parts sum exactly to the whole."""
-        if not weights or not all(0 < w < float("inf") for w in weights):
+        real = all(isinstance(w, Real) for w in weights)
+        if not weights or not real or not all(0 < w < float("inf") for w in weights):
             raise ValueError(f"weights must be positive numbers, got {weights}")
         exact = [Fraction(w) for w in weights]
         total = sum(exact)

@@ -9,6 +9,8 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
+from sfumato._base.validation import in_digits
+
 _KINDS = ("pure", "gdp", "approximate")
 _UNITS = {"pure": "ε", "gdp": "μ²", "approximate": "ε"}
 _MECHANISMS = {
@@ -121,7 +123,7 @@ def refusal(
     """Why a charge is refused: pairs (amount, δ) of the total, the spent and the asked."""
 
     def show(pair: Sequence[Fraction]) -> str:
-        numbers = [f"{float(x):.6g}" for x in pair]
+        numbers = [f"{float(x):.6g}" if x < 10**300 else in_digits(int(x)) for x in pair]
         return f"({', '.join(numbers)})" if unit == "(ε, δ)" else numbers[0]
 
     left = [max(t - u, Fraction(0)) for t, u in zip(total, used, strict=True)]

@@ -1,4 +1,4 @@
-"""Atomic writes: a file is there completely or not at all."""
+"""Atomic writes: a file is there completely or not at all; and arrays that files hold."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+import numpy as np
 
 
 @contextmanager
@@ -36,7 +38,29 @@ def atomic_text(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
         yield file
 
 
+def read_whole(path: str | os.PathLike[str], encoding: str = "utf-8") -> str:
+    """Read a text file. A device may have no end, and is refused."""
+    place = Path(path)
+    if place.is_char_device() or place.is_block_device():
+        raise ValueError(f"{place} is not a regular file: it may have no end")
+    return place.read_text(encoding=encoding)
+
+
 def write_whole(path: str | os.PathLike[str], text: str) -> None:
     """Write a text file, completely or not at all."""
     with atomic_text(path) as file:
         file.write(text)
+
+
+def array_in(values: Any, *shape: int | None, dtype: Any = np.float64) -> Any:  # noqa: ANN401
+    """Values of a file as an array of a shape; refuses a file that somebody has changed."""
+    try:
+        found = np.array(values, dtype=dtype)
+    except ValueError:
+        found = np.array(0)
+    wanted = [n if n is not None else m for n, m in zip(shape, found.shape, strict=False)]
+    if found.shape != (*wanted,) or found.ndim != len(shape) or (not len(found) and shape[0] != 0):
+        raise TypeError(f"numbers of shape {shape} are needed")
+    if dtype is not object and not np.isfinite(found).all():
+        raise TypeError("numbers must be finite")
+    return found

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import numbers
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
 
 
 class NoFeature(TypeError, ValueError):  # noqa: N818
@@ -35,13 +37,28 @@ def check_delta(value: Any) -> Fraction:  # noqa: ANN401
     return _decimal(value)
 
 
-def check_whole(value: Any, name: str, least: int = 1) -> int:  # noqa: ANN401
-    """Read a whole number that is at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+def check_whole(value: Any, name: str, least: int = 1, most: int | None = None) -> int:  # noqa: ANN401
+    """Read a whole number that is at least `least`, and at most `most` if there is such a limit."""
+    if not is_whole(value):
         raise TypeError(f"{name} must be a whole number of at least {least}, got {value!r}")
     if value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
-    return int(value)
+    whole = int(value)
+    if most is not None and whole > most:
+        raise ValueError(f"{name} must be at most {most:,}, got {in_digits(whole)}")
+    return whole
+
+
+def in_digits(value: int) -> str:
+    """A whole number for a message: its digits, or of a very long one about how many it has."""
+    if abs(value) < 10**18:
+        return f"{value:,}"
+    return f"about {'-' if value < 0 else ''}10^{int(value.bit_length() * math.log10(2))}"
+
+
+def is_whole(value: Any) -> bool:  # noqa: ANN401
+    """Whether something is a whole number. NumPy counts lengths of time among the integers."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.timedelta64)
 
 
 PRIVATE = "private"
@@ -63,9 +80,12 @@ def check_max_rows(value: Any, name: str = "max_rows_per_group") -> int | None: 
 
 
 def _number(value: Any, name: str, wanted: str) -> float:  # noqa: ANN401
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {wanted}, got {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # a whole number or a fraction beyond all floating-point numbers
+        return math.inf if cast(Any, value) > 0 else -math.inf
 
 
 def _decimal(value: Any) -> Fraction:  # noqa: ANN401

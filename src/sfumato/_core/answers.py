@@ -31,6 +31,21 @@ class CellTotals:
 
 
 @dataclass(frozen=True)
+class CellMoments:
+    """Noisy counts (k,), sums (k, d) and second moments (k, d, d) of cells about their centres.
+
+    Sums are in lattice steps, second moments in squared steps. `noise_std` (k,) is the deviation of
+    the noise on a square; others have 70/99 of it. That of the counts is 4·noise_std / radius², in
+    rows, that of the sums 2·70/99·noise_std / radius.
+    """
+
+    counts: Floats
+    sums: Floats
+    products: Floats
+    noise_std: Floats
+
+
+@dataclass(frozen=True)
 class Tree:
     """The leaves of a tree of boxes, the shallow ones first; together they are its domain.
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from sfumato._accounting.budget import Account, Caps, Ledger, Share, Uncopied
 from sfumato._base.validation import NoFeature, check_delta, check_epsilon, check_max_rows
-from sfumato._core.answers import Answer, CellTotals, Tree
+from sfumato._core.answers import Answer, CellMoments, CellTotals, Tree
 from sfumato._core.declared import Opened, declared_schema, opened_ledger
 from sfumato._core.parts import (
     VIEWED,
@@ -31,6 +31,7 @@ from sfumato._core.queries.max_cover import Grids
 from sfumato._core.queries.moments import Moment
 from sfumato._core.queries.privtree import Domain
 from sfumato._core.queries.projection import Projection
+from sfumato._core.queries.scatter import Scatter
 from sfumato._core.releases.breakdown import release_breakdown
 from sfumato._core.releases.choose import release_choice
 from sfumato._core.releases.counts import release_counts, release_sums
@@ -45,6 +46,7 @@ from sfumato._core.releases.max_cover import Picked, release_cover
 from sfumato._core.releases.moments import release_moments
 from sfumato._core.releases.privtree import release_tree
 from sfumato._core.releases.sample_aggregate import release_block_means
+from sfumato._core.releases.scatter import release_scatter
 from sfumato._core.sampling.choice import Selector
 from sfumato._core.sampling.source import Noise, SecureNoise
 from sfumato._lattice.box import Box, NanPolicy, columns_in
@@ -52,7 +54,7 @@ from sfumato._schema.schema import Schema
 from sfumato.engines._elsewhere import names_of
 from sfumato.engines._open import elsewhere, rows_of
 
-__all__ = ["Answer", "CellTotals", "Curator", "Tree"]
+__all__ = ["Answer", "CellMoments", "CellTotals", "Curator", "Tree"]
 
 
 class Curator(Uncopied):
@@ -199,9 +201,8 @@ class Curator(Uncopied):
         Guarantee: that of this curator; nothing is read or released here. A view has the ledger,
         the noise, the rows and the groups of the curator it was opened from.
         """
-        self._data.admit(projection, (Projection,))
-        opening = replace(self._opening, refusal=VIEWED, schema=None)
-        return self._like(self._data.seen_through(projection), opening)
+        seen = self._data.seen_through(self._data.admit(projection, (Projection,)))
+        return self._like(seen, replace(self._opening, refusal=VIEWED, schema=None))
 
     def over(self, names: Iterable[str]) -> Self:
         """Open the same rows with these columns of the schema, which is free.
@@ -350,6 +351,18 @@ class Curator(Uncopied):
         for a gdp share rounded Gaussian noise on either.
         """
         return release_moments(self._data, moment, share)
+
+    def scatter(self, scatter: Scatter, *, share: Share) -> CellMoments:
+        """Release count, sums and second moments of each cell, about its centre, from one pass.
+
+        Rows enter clipped at the radius of their cell, in steps of a part of it; in coarser ones
+        where the noise for a tiny share could not be drawn otherwise. Rows with gaps are left out.
+
+        Sensitivity: see `Scatter`: a row moves the numbers of one cell, by at most one L2 bound.
+        Guarantee: for a pure share ball noise on the numbers of each cell, for a gdp share rounded
+        Gaussian noise on every number; one share for all of them.
+        """
+        return release_scatter(self._data, scatter, share)
 
     def group_sizes(self, sizes: GroupSizes, *, share: Share) -> Answer:
         """Release how many groups have how many rows, with noise on every size, empty ones too.

@@ -87,6 +87,7 @@ def declared_bounds(ledger: Ledger, given: Any, X: Any, groups: Any) -> Any:  # 
 
 def _plain(bounds: Any) -> Any:  # noqa: ANN401
     """Bounds as lists of numbers, to compare them."""
-    if isinstance(bounds, int | float):
-        return float(bounds)
-    return [_plain(part) for part in (bounds.tolist() if hasattr(bounds, "tolist") else bounds)]
+    bounds = bounds.tolist() if hasattr(bounds, "tolist") else bounds
+    if isinstance(bounds, list | tuple):
+        return [_plain(part) for part in bounds]
+    return float(bounds) if isinstance(bounds, int | float) else bounds

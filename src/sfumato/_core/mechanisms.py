@@ -28,6 +28,11 @@ from sfumato._lattice.box import REACH
 Shape = tuple[int, ...]
 
 
+def as_float(scale: Fraction) -> float:
+    """A scale of noise for a deviation. One that no float holds is refused by `check`."""
+    return float(min(scale, Fraction(2**500)))
+
+
 @dataclass(frozen=True)
 class Ball:
     """Joint noise on every line of an answer: the nearest integers to exp(−‖z‖₂ / scale).
@@ -53,7 +58,7 @@ class Ball:
 
     def std_in(self, dim: int) -> float:
         """Standard deviation of one of `dim` entries of a line, rounding included."""
-        return sqrt((dim + 1) * float(self.scale) ** 2 + 1 / 12)
+        return sqrt((dim + 1) * as_float(self.scale) ** 2 + 1 / 12)
 
     def slack(self, shape: Shape) -> float:
         """Proven distance of the sampler to its distribution, for one answer."""
@@ -98,11 +103,11 @@ class Cylinder:
 
     def std_in(self, dim: int) -> float:
         """Standard deviation of one of `dim` sums of the widest line, rounding included."""
-        return sqrt((dim + 3) * float(self.scale) ** 2 + 1 / 12)
+        return sqrt((dim + 3) * as_float(self.scale) ** 2 + 1 / 12)
 
     def count_std_in(self, dim: int) -> float:
         """Standard deviation of the count beside `dim` sums, rounding included."""
-        return sqrt((dim + 2) * (dim + 3) / 3 * float(self.height) ** 2 + 1 / 12)
+        return sqrt((dim + 2) * (dim + 3) / 3 * as_float(self.height) ** 2 + 1 / 12)
 
     def slack(self, shape: Shape) -> float:
         """Proven distance of the sampler to its distribution, for one answer."""
@@ -144,7 +149,7 @@ class Laplace:
     @property
     def std(self) -> float:
         """Standard deviation of one integer."""
-        return sqrt(2.0) * float(self.scale)
+        return sqrt(2.0) * as_float(self.scale)
 
     def slack(self, shape: Shape) -> float:
         """Proven distance of the sampler to its distribution, for one answer."""
@@ -180,7 +185,7 @@ class Gaussian:
     @property
     def std(self) -> float:
         """Standard deviation of one integer, rounding included."""
-        return sqrt(float(self.scale) ** 2 + 1 / 12)
+        return sqrt(as_float(self.scale) ** 2 + 1 / 12)
 
     def slack(self, shape: Shape) -> float:
         """Proven distance of the sampler to its distribution, for one answer."""
@@ -216,7 +221,7 @@ class Cube:
 
     def std_in(self, dim: int) -> float:
         """Standard deviation of one of `dim` entries of a line."""
-        return sqrt((dim + 1) * (dim + 2) / 3) * float(self.scale)
+        return sqrt((dim + 1) * (dim + 2) / 3) * as_float(self.scale)
 
     def slack(self, shape: Shape) -> float:
         """Proven distance of the sampler to its distribution, for one answer."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self, TypeVar
 from sfumato._accounting.budget import Entry, Ledger, Share, Uncopied
 from sfumato._accounting.guarantee import neighbours_of
 from sfumato._base.types import Ints
+from sfumato._base.validation import is_whole
 from sfumato._core.mechanisms import Mechanism
 from sfumato._core.queries.projection import Projection, ViewedRows
 from sfumato._core.sampling.source import Noise
@@ -150,7 +151,7 @@ def admit(query: Any, kinds: Sequence[type], n_features: int) -> None:  # noqa: 
     if hasattr(query, "end"):
         if query.end > n_features:
             raise ValueError(f"{query} end at column {query.end}, but the data has {n_features}")
-    elif query.n_features != n_features:
+    elif not is_whole(query.n_features) or query.n_features != n_features:
         raise ValueError(f"{query}: {query.n_features} columns, but the data has {n_features}")
     numbers = getattr(query, "n_numbers", 0)
     if numbers > MAX_NUMBERS:

@@ -20,6 +20,7 @@ import mpmath
 import numpy as np
 
 from sfumato._accounting.budget import Ledger, Share
+from sfumato._base import extra
 from sfumato._base.types import Floats, Ints
 from sfumato._core.curator import Curator
 from sfumato._core.mechanisms import (
@@ -51,7 +52,7 @@ def use_loops(backend: dispatch.Backend) -> Iterator[None]:
     if backend not in known:
         raise ValueError(f"backend must be one of {known}, got {backend!r}")
     if backend == "numba" and dispatch.compiled_loops() is None:
-        raise ImportError('numba is not installed; it comes with pip install "sfumato[fast]"')
+        raise ImportError(f"numba is missing: {extra('fast')}")
     before, dispatch.backend = dispatch.backend, backend
     try:
         yield
@@ -110,7 +111,8 @@ class RecordedData(PrivateData):
 
     def draw(self, mechanism: Any, exact: Any) -> Any:  # noqa: ANN401
         """As `PrivateData.draw`, and write down what is released, or release what is written."""
-        released = super().draw(mechanism, exact)
+        again = self.transcript.replay is not None
+        released = None if again else super().draw(mechanism, exact)
         if isinstance(mechanism, Covering | PrivTreeSplits):
             released = self._one_of_many(mechanism, released)
             if isinstance(mechanism, Covering):
@@ -124,7 +126,8 @@ class RecordedData(PrivateData):
 
     def perturb(self, mechanism: Mechanism, exact: Ints) -> Ints:
         """As `PrivateData.perturb`, and write down what is released, or release what is written."""
-        noisy = super().perturb(mechanism, exact)
+        again = self.transcript.replay is not None
+        noisy = None if again else super().perturb(mechanism, exact)
         released: Ints = self._remember(mechanism, exact, noisy)
         return released
 
@@ -189,6 +192,33 @@ class RecordingCurator(Recording, Curator):
         return found
 
 
+def first_difference(ours: Transcript, theirs: Transcript, *, so_far: bool = False) -> str:
+    """In words, the first query or noise that differs; `so_far` where the second run ended early.
+
+    Empty if none does.
+    """
+    for what, these, those in (
+        ("query", ours.queries, theirs.queries),
+        ("noise", ours.mechanisms, theirs.mechanisms),
+    ):
+        for number, (a, b) in enumerate(zip(these, those, strict=False), 1):
+            if a != b:
+                return f"{what} {number} differs: {_short(a)} became {_short(b)}"
+        if len(those) != len(these) and not (so_far and len(those) < len(these)):
+            return f"it asks {len(those)} times in place of {len(these)}"
+    return ""
+
+
+def _short(value: object) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 120 else f"{text[:117]}…"
+
+
+def steps_of(ours: Transcript, theirs: Transcript) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """Mechanism, released answer and both exact answers of every step, as `loss` takes them."""
+    return zip(ours.mechanisms, ours.released, ours.exact, theirs.exact, strict=True)
+
+
 def loss(law: Any, released: Any, one: Any, other: Any) -> Fraction:  # noqa: ANN401
     """Privacy loss of one answer in its own currency: ε, or μ² for Gaussian noise.
 
@@ -228,15 +258,25 @@ def _length(line: list[int]) -> Fraction:
 
 def selection_loss(law: Any, released: int, one: Ints, other: Ints) -> Fraction:  # noqa: ANN401
     """How much more likely one dataset makes the released choice than the other, in logarithms."""
+    if np.array_equal(one, other):
+        return Fraction(0)
+    lost = abs(selection_ratio(law, released, one, other))
+    if law[2] == "permute_and_flip":
+        return max(Fraction(lost) - Fraction(1, 10**11), Fraction(0))
+    return Fraction(lost * (1 - 1e-12))
+
+
+def selection_ratio(law: Any, released: int, one: Ints, other: Ints) -> float:  # noqa: ANN401
+    """Logarithm of how much more likely the first dataset makes the released choice."""
     _, scale, name = law
     if name == "permute_and_flip":
         here, there = (flip_chance(scores, released, scale) for scores in (one, other))
-        return max(Fraction(abs(float(here - there))) - Fraction(1, 10**11), Fraction(0))
-    here, there = (
-        float(log_probabilities(scores, epsilon=1 / scale, sensitivity=1, monotone=True)[released])
-        for scores in (one, other)
-    )
-    return Fraction(abs(here - there) * (1 - 1e-12))
+    else:
+        here, there = (
+            log_probabilities(scores, epsilon=1 / scale, sensitivity=1, monotone=True)[released]
+            for scores in (one, other)
+        )
+    return float(here - there)
 
 
 def log_probabilities(
@@ -248,13 +288,16 @@ def log_probabilities(
     law: Selector = "exponential",
 ) -> Floats:
     """The logarithm of each candidate's probability under the law of a selection."""
-    rate, whole = selection_rate(epsilon, sensitivity, monotone), [int(score) for score in scores]
+    rate = selection_rate(epsilon, sensitivity, monotone)
     if law == "permute_and_flip":
+        whole = [int(score) for score in scores]
         return np.array([flip_chance(whole, i, 1 / rate) for i in range(len(whole))])
+    # Thousands of candidates often have few scores.
+    values, where, many = np.unique(np.asarray(scores), return_inverse=True, return_counts=True)
     # Beyond 4096 a weight is 0 in float64.
-    above, below, best = rate.numerator, rate.denominator, max(whole)
-    exponents = np.array([min(above * (best - s), 4096 * below) / below for s in whole])
-    return np.asarray(-exponents - math.log(math.fsum(np.exp(-exponents))))
+    above, below, best = rate.numerator, rate.denominator, int(values[-1])
+    exponents = np.array([min(above * (best - int(s)), 4096 * below) / below for s in values])
+    return np.asarray(-exponents[where] - math.log(math.fsum(many * np.exp(-exponents))))
 
 
 def flip_chance(scores: Scores, chosen: int, scale: Fraction) -> float:
@@ -297,6 +340,11 @@ def log_split(scale: Fraction, biased: int, split: bool) -> Any:  # noqa: ANN401
 
 def bits_loss(law: PrivTreeSplits, released: Any, one: Any, other: Any) -> Fraction:  # noqa: ANN401
     """How much more likely one dataset makes all these bits than the other, to forty digits."""
+    return Fraction(mpmath.nstr(abs(bits_ratio(law, released, one, other)), _BITS))
+
+
+def bits_ratio(law: PrivTreeSplits, released: Any, one: Any, other: Any) -> Any:  # noqa: ANN401
+    """Logarithm of how much more likely the first dataset makes all these bits."""
     with mpmath.workdps(_BITS):
         total = mpmath.mpf(0)
         for bits, *counts in zip(released, one, other, strict=True):
@@ -304,7 +352,7 @@ def bits_loss(law: PrivTreeSplits, released: Any, one: Any, other: Any) -> Fract
                 if a != b:
                     here, there = (log_split(law.scale, int(x), bool(bit)) for x in (a, b))
                     total += here - there
-        return Fraction(mpmath.nstr(abs(total), _BITS))
+        return total
 
 
 def log_picks(rate: Fraction, picks: Any) -> Any:  # noqa: ANN401
@@ -328,8 +376,14 @@ def cover_loss(law: Covering, _points: Any, one: Any, other: Any) -> Fraction:  
     δ. The laws find none in what they replay; if one turned up here it would be reported.
     """
     with mpmath.workdps(_COVER):
-        lost = abs(log_picks(law.rate, one) - log_picks(law.rate, other))
+        lost = abs(cover_ratio(law, _points, one, other))
         return Fraction(mpmath.nstr(max(lost - mpmath.mpf(10) ** -30, 0), _COVER))
+
+
+def cover_ratio(law: Covering, _points: Any, one: Any, other: Any) -> Any:  # noqa: ANN401
+    """Logarithm of how much more likely the first dataset makes all these picks."""
+    with mpmath.workdps(_COVER):
+        return log_picks(law.rate, one) - log_picks(law.rate, other)
 
 
 def log_crossing(scale: Fraction, threshold: int, counts: Any, released: int) -> float:  # noqa: ANN401
@@ -354,10 +408,15 @@ def _log_below(a: Ints, scale: float) -> Floats:
 
 def crossing_loss(law: AboveThreshold, released: int, one: Any, other: Any) -> Fraction:  # noqa: ANN401
     """How much more likely one dataset makes the released index than the other, to nine digits."""
+    return Fraction(max(0.0, abs(crossing_ratio(law, released, one, other)) - 1e-9))
+
+
+def crossing_ratio(law: AboveThreshold, released: int, one: Any, other: Any) -> float:  # noqa: ANN401
+    """Logarithm of how much more likely the first dataset makes the released index."""
     here, there = (
         log_crossing(law.scale, law.threshold, counts, released) for counts in (one, other)
     )
-    return Fraction(max(0.0, abs(here - there) - 1e-9))
+    return here - there
 
 
 CHOSEN: dict[type, Any] = {
@@ -366,3 +425,11 @@ CHOSEN: dict[type, Any] = {
     Covering: cover_loss,
 }
 """What is lost by answers that are chosen, not perturbed, and are more than one pick."""
+
+RATIOS: dict[type, Any] = {
+    tuple: selection_ratio,
+    AboveThreshold: crossing_ratio,
+    PrivTreeSplits: bits_ratio,
+    Covering: cover_ratio,
+}
+"""Signed logarithms of how much more likely the first dataset makes what was chosen."""

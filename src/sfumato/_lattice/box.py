@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal, get_args
+from numbers import Real
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +32,8 @@ ABSENT = -(2**15)
 
 MAX_NUMBERS = 20_000_000
 """The most integers that one answer may hold: 160 MB."""
+
+_LARGEST = sys.float_info.max
 
 BLOCK_CELLS = 2**17
 """Cells converted at a time: buffers of a megabyte."""
@@ -127,10 +131,11 @@ class Box:
         A cell that is not a finite number goes to the centre of its column; with `nan="ignore"` it
         is NaN.
         """
-        values = np.asarray(points, dtype=np.float64)
         missing = np.nan if self.nan == "ignore" else self.middle
-        values = np.where(np.isfinite(values), values, missing)
-        with np.errstate(over="ignore"):
+        # No value may raise a warning, which a caller could turn into an exception.
+        with np.errstate(all="ignore"):
+            values = np.asarray(points, dtype=np.float64)
+            values = np.where(np.isfinite(values), values, missing)
             scaled = (values - self.middle) / self.step
         return np.clip(scaled, -REACH, REACH) / REACH
 
@@ -164,8 +169,12 @@ def _tiled(box: Box) -> tuple[Floats, Floats]:
     return np.tile(box.middle, (rows, 1)), np.tile(box.step, (rows, 1))
 
 
+def _is_finite(bound: Any) -> bool:  # noqa: ANN401
+    return isinstance(bound, Real) and -_LARGEST <= cast(Any, bound) <= _LARGEST
+
+
 def _check_bounds(column: int, low: float, high: float) -> None:
-    if not (math.isfinite(low) and math.isfinite(high)):
+    if not (_is_finite(low) and _is_finite(high)):
         raise ValueError(f"bounds of column {column} must be finite numbers, got ({low}, {high})")
     if low >= high:
         raise ValueError(
@@ -182,7 +191,8 @@ def _check_bounds(column: int, low: float, high: float) -> None:
 
 def columns_in(bounds: Any) -> int | None:  # noqa: ANN401
     """How many columns bounds declare; None if they are the same for all."""
-    sides = bounds if isinstance(bounds, list | tuple | np.ndarray) else ()
+    many = isinstance(bounds, list | tuple) or np.ndim(bounds) > 0
+    sides = bounds if many and isinstance(bounds, list | tuple | np.ndarray) else ()
     return next((len(side) for side in sides if hasattr(side, "__len__")), None)
 
 
@@ -192,15 +202,28 @@ def _as_pair(bounds: Any) -> tuple[Any, Any]:  # noqa: ANN401
             "bounds are required: pass (lower, upper), scalars or one value per column, that are "
             "known without looking at the data"
         )
-    if isinstance(bounds, str) or not hasattr(bounds, "__len__") or len(bounds) != 2:
+    unordered = isinstance(bounds, str | bytes | Mapping | Set)
+    try:
+        pair = [] if unordered or not hasattr(bounds, "__len__") else list(bounds)
+    except TypeError:
+        pair = []
+    if len(pair) != 2:
         raise ValueError(f"bounds must be a pair (lower, upper), got {bounds!r}")
-    return bounds[0], bounds[1]
+    return pair[0], pair[1]
+
+
+def _real(values: Any) -> Any:  # noqa: ANN401
+    """Bounds as they are; a masked one is none, and NumPy would leave out an imaginary part."""
+    if np.iscomplexobj(values):
+        raise TypeError("bounds must be real numbers")
+    return values.filled(np.nan) if isinstance(values, np.ma.MaskedArray) else values
 
 
 def _per_column(values: Any, side: str, n_features: int) -> tuple[float, ...]:  # noqa: ANN401
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+        with np.errstate(all="ignore"):
+            array = np.asarray(_real(values), dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{side} bounds must be numbers, got {values!r}") from None
     if array.ndim > 1 or (array.ndim == 1 and array.size != n_features):
         raise (NoFeature if array.shape == (n_features - 1,) else ValueError)(

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
+from sfumato._lattice.box import Box, columns_in
 from sfumato._ledger.durable import (
     NOBODY,
     DurableLedger,
@@ -18,8 +19,9 @@ from sfumato._ledger.durable import (
     open_store,
     who,
 )
-from sfumato._ledger.modes import Amounts, Composition, Mode, whole
+from sfumato._ledger.modes import MOST_UNITS, Amounts, Composition, Mode, whole
 from sfumato._ledger.store import LedgerError, Store
+from sfumato._schema.schema import Schema
 
 
 class Ledger(DurableLedger):
@@ -101,9 +103,10 @@ class Ledger(DurableLedger):
             Where they come from, in a sentence.
 
         """
-        fractions = {name: Fraction(str(part)) for name, part in (parts or {}).items()}
-        composition = Composition(mode, check_epsilon(epsilon), check_delta(delta), **fractions)
+        spent = check_epsilon(epsilon), check_delta(delta)
+        composition = Composition(mode, *spent, **_parts_of(parts))
         plain = json.loads(json.dumps(bounds))
+        _check_bounds(plain)
         facts = Facts(dataset, composition, max_rows_per_group, plain, bounds_source)
         return cls(_created(url, facts), facts)
 
@@ -113,8 +116,7 @@ class Ledger(DurableLedger):
         In the modes `gaussian` and `zcdp` it is the part epsilon / (ε of the dataset) of every
         unit; by default also of δ in the mode `add`.
         """
-        if not person.strip():
-            raise ValueError("a grant needs the name of a person")
+        _check_name(person, "a grant needs the name of a person")
         amount = check_epsilon(epsilon)
         granted = _granted_units(self.facts.composition, amount, delta)
         with self.store.transaction() as change:
@@ -125,12 +127,41 @@ class Ledger(DurableLedger):
             change.append("grant", body, movements=[*away, *to], dataset=self.facts.dataset)
 
 
+def _check_name(name: object, wanted: str) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"{wanted}, got {name!r}")
+    if not name.strip():
+        raise ValueError(wanted)
+
+
+def _parts_of(parts: Any) -> dict[str, Fraction]:  # noqa: ANN401
+    """The parts of a budget as exact numbers."""
+    known = ("pure", "plain")
+    if parts is None:
+        return {}
+    if not isinstance(parts, Mapping) or any(name not in known for name in parts):
+        raise TypeError(f"parts are those of {' and '.join(known)}, as a dict, got {parts!r}")
+    try:
+        return {name: Fraction(str(part)) for name, part in parts.items()}
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"parts must be numbers between 0 and 1, got {parts!r}") from None
+
+
+def _check_bounds(bounds: Any) -> None:  # noqa: ANN401
+    """Refuse bounds that no fit could use; they can never be changed."""
+    if isinstance(bounds, dict):
+        Schema.of_bounds(bounds)
+    elif bounds is not None:
+        Box.of(bounds, columns_in(bounds) or 1)
+
+
 def _created(url: str | os.PathLike[str], facts: Facts) -> Store:
     """Write the first event of a dataset, in a new store or beside others."""
     if facts.max_rows_per_group is not None:
         check_whole(facts.max_rows_per_group, "max_rows_per_group")
-    if not facts.dataset.strip():
-        raise ValueError("a dataset needs a name")
+    _check_name(facts.dataset, "a dataset needs a name")
+    if not isinstance(facts.bounds_source, str):
+        raise TypeError(f"bounds_source must be a sentence, got {facts.bounds_source!r}")
     body = {
         "composition": facts.composition.to_dict(),
         "max_rows_per_group": facts.max_rows_per_group,
@@ -139,8 +170,10 @@ def _created(url: str | os.PathLike[str], facts: Facts) -> Store:
         "bounds_source": facts.bounds_source,
         "who": who(),
     }
-    store = open_store(url, create=True)
     filled = [(NOBODY, unit, n) for unit, n in facts.composition.capacities().items()]
+    if max(n for _, _, n in filled) > MOST_UNITS:
+        raise ValueError("a ledger holds less than this ε: it would promise nothing")
+    store = open_store(url, create=True)
     with store.transaction() as change:
         if store.events(dataset=facts.dataset, kind="create"):
             raise LedgerError(f"{store.url} has a ledger of {facts.dataset!r} already")

@@ -53,6 +53,10 @@ def fraction_of(unit: str, number: int) -> Fraction:
     return Fraction(number, _PARTS[unit])
 
 
+MOST_UNITS = 2**63 - 1
+"""The most that a database can hold of a unit."""
+
+
 @dataclass(frozen=True)
 class Composition:
     """A mode with the (ε, δ) of a dataset.

@@ -10,15 +10,14 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from sfumato._base import extra
 from sfumato._ledger import store as rules
 from sfumato._ledger.store import LedgerError, NotCommitted, Store
 
 try:
     import psycopg
 except ImportError:
-    raise ImportError(
-        "a ledger in PostgreSQL needs psycopg: pip install 'sfumato[postgres]'"
-    ) from None
+    raise ImportError(f"a ledger in PostgreSQL needs psycopg: {extra('postgres')}") from None
 
 _REFUSE = (
     "CREATE FUNCTION sfumato.append_only() RETURNS trigger LANGUAGE plpgsql AS "

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NoReturn
 from weakref import WeakSet
 
 FORMAT = 1
@@ -55,11 +55,29 @@ class Event:
     def of(cls, row: tuple[Any, ...]) -> Event:
         """Read one row of the table."""
         seq, kind, dataset, parent, request, text, hash_ = row
-        try:
-            body = json.loads(text)
-        except ValueError:
-            raise LedgerError(f"event {seq} is damaged: sfumato ledger verify tells more") from None
-        return cls(seq, kind, dataset, parent, request, body, hash_)
+        return cls(seq, kind, dataset, parent, request, _body_of(seq, text), hash_)
+
+
+class _Stated(Body):
+    """What an event states; what it should and does not was changed in the file."""
+
+    seq = 0
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise LedgerError(_damaged(self.seq))
+
+
+def _body_of(seq: int, text: str) -> _Stated:
+    try:
+        body = _Stated(json.loads(text))
+    except (TypeError, ValueError, RecursionError):
+        raise LedgerError(_damaged(seq)) from None
+    body.seq = seq
+    return body
+
+
+def _damaged(seq: int) -> str:
+    return f"event {seq} is damaged: sfumato ledger verify tells more"
 
 
 _COLUMNS = "seq, kind, dataset, parent, request, body, hash"
@@ -201,7 +219,7 @@ class Store(ABC):
     def check_format(self) -> None:
         """Refuse a store that a later version wrote."""
         rows = self.execute("SELECT body FROM event WHERE seq = 1")
-        if rows and json.loads(rows[0][0])["format"] > FORMAT:
+        if rows and _body_of(1, rows[0][0])["format"] > FORMAT:
             raise LedgerError(f"{self.url} was written by a later version of sfumato")
 
 

@@ -10,7 +10,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from functools import lru_cache
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -78,7 +80,8 @@ def number(cell: Any) -> float:  # noqa: ANN401
             # float() alone would take 1_000 and digits of other scripts, which NumPy refuses.
             cell = _text(cell)
             return float(cell) if cell.isascii() and "_" not in cell else math.nan
-        if isinstance(cell, date | np.datetime64 | np.timedelta64):
+        # Of other types some warn when they become a number, and a warning would tell of a row.
+        if isinstance(cell, np.timedelta64) or not isinstance(cell, Real | Decimal | np.bool_):
             return math.nan
         return float(cell)
     except Exception:

@@ -8,10 +8,12 @@ flag, opposite points of a cycle. A weight w makes that 2·w. Every cell is enco
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, fields
+from datetime import date
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, Self, get_args
 
@@ -25,6 +27,20 @@ Scale = Literal["linear", "log", "sqrt", "asinh"]
 
 POLICIES = ("ignore", "drop", "center")
 """What becomes of a missing cell, beside a public value in its place."""
+
+
+def is_plain(value: object) -> bool:
+    """Whether a fact is a number that can be written down: no bool, no type of a library."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_finite(value: object) -> bool:
+    """Whether a bound is a number that fits a float64."""
+    return isinstance(value, int | float) and abs(value) <= sys.float_info.max
+
+
+# A lighter column may as well be left out; a centre divided by less would leave floating point.
+_LIGHTEST = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,9 +59,10 @@ class Column(ABC):
 
     def check(self, name: str) -> None:
         """Refuse what cannot be meant."""
-        if isinstance(self.weight, bool) or not 0 <= self.weight <= 1:
+        if not is_plain(self.weight) or not (self.weight == 0 or _LIGHTEST <= self.weight <= 1):
             raise ValueError(
-                f"the weight of column {name!r} must lie between 0 and 1, got {self.weight!r}"
+                f"the weight of column {name!r} must lie between 0 and 1, and be 0 or at least "
+                f"{_LIGHTEST:g}, got {self.weight!r}"
             )
         if not isinstance(self.source, str):
             raise TypeError(f"the source of column {name!r} must be a sentence")
@@ -205,7 +222,7 @@ class Number(Linear):
     def check(self, name: str) -> None:
         """Refuse bounds that are none, and scales that they do not allow."""
         ends = (self.lower, self.upper)
-        if not all(isinstance(x, int | float) and math.isfinite(x) for x in ends):
+        if not all(is_finite(x) for x in ends):
             raise ValueError(f"the bounds of column {name!r} must be finite numbers, got {ends}")
         if self.lower >= self.upper:
             raise ValueError(
@@ -294,6 +311,14 @@ class Date(Linear):
     last: str
     format: str = ""
     kind: ClassVar[str] = "date"
+
+    def __post_init__(self) -> None:
+        # Dates of Python and NumPy are kept as they are written: a file holds text.
+        for name in ("first", "last", "missing"):
+            end = getattr(self, name)
+            if isinstance(end, date | np.datetime64):
+                text = end.isoformat() if isinstance(end, date) else str(end)
+                object.__setattr__(self, name, text)
 
     def check(self, name: str) -> None:
         """Refuse ends that are no dates, or in the wrong order."""

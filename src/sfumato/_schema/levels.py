@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -45,13 +46,14 @@ class _Levelled(Column):
         if len(self.levels) < 2:
             raise ValueError(f"column {name!r} needs at least two levels, got {len(self.levels)}")
         keys = [key_of(level) for level in self.levels]
+        listed = Counter(keys)
         for level, key in zip(self.levels, keys, strict=True):
             if key == NO_LABEL:
                 raise ValueError(
                     f"level {level!r} of column {name!r} reads as a missing cell: leave it out, "
                     "and with missing='level' missing is a level of its own"
                 )
-            if keys.count(key) > 1:
+            if listed[key] > 1:
                 raise ValueError(f"level {level!r} of column {name!r} is listed twice")
         super().check(name)
 

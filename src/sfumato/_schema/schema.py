@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sfumato._base.files import write_whole
+from sfumato._base.files import read_whole, write_whole
 from sfumato._schema import toml
 from sfumato._schema.encoding import Encoding
 from sfumato._schema.kinds import Column, Cycle, Date, Flag, Number
@@ -53,6 +52,8 @@ class Schema(Encoding):
         given: dict[str, Column] = {**(columns or {}), **named}
         for name, column in given.items():
             _check(name, column)
+        if groups is not None and not isinstance(groups, str):
+            raise TypeError(f"groups must be the name of a column, got {groups!r}")
         if groups is not None and groups in given:
             raise ValueError(f"column {groups!r} says whose rows are whose and is no feature")
         self.columns = given
@@ -145,8 +146,9 @@ class Schema(Encoding):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Schema:
         """Read back what `to_dict` wrote; says which column is wrong, and how."""
-        unknown = set(data) - {"groups", "columns"}
-        if unknown or not isinstance(data.get("columns"), Mapping):
+        known = data if isinstance(data, Mapping) else {}
+        unknown = [str(name) for name in known if name not in ("groups", "columns")]
+        if unknown or not isinstance(known.get("columns"), Mapping):
             named = f": {', '.join(sorted(unknown))} is not known" if unknown else ""
             raise ValueError(f"a schema has a table of columns, and may name groups{named}")
         columns = {name: _column(name, given) for name, given in data["columns"].items()}
@@ -157,7 +159,7 @@ class Schema(Encoding):
         """Read a schema from a TOML file: docs/schema.md says what it may have."""
         where = os.fspath(path)
         try:
-            text = Path(path).read_text(encoding="utf-8-sig")
+            text = read_whole(path, "utf-8-sig")
         except UnicodeDecodeError:
             raise ValueError(f"{where} is not TOML: it is not UTF-8 text") from None
         try:
@@ -219,7 +221,7 @@ def _column(name: str, given: Any) -> Column:  # noqa: ANN401
     """A column from plain values."""
     facts = dict(given) if isinstance(given, Mapping) else {}
     kind = facts.pop("kind", None)
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"column {name!r} needs a kind, one of {', '.join(KINDS)}, got {kind!r}")
     levels = facts.pop("levels", [])
     if not isinstance(levels, list | tuple):

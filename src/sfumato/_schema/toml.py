@@ -22,6 +22,8 @@ def parsed(text: str, where: str) -> dict[str, Any]:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{where} is not TOML: {error}") from None
+    except RecursionError:
+        raise ValueError(f"{where} is no schema: its tables are nested too deeply") from None
     blanks = _blanks(data.get("columns"))
     if blanks:
         listed = "; ".join(f"{name}: {', '.join(facts)}" for name, facts in blanks.items())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from sfumato._base.types import Floats
 from sfumato._schema import cells as read
-from sfumato._schema.kinds import Linear
+from sfumato._schema.kinds import Linear, is_finite
 
 # Copies of a row: the most that there may be, and whole weights that are taken as they are.
 _MOST_COPIES = 100
@@ -34,7 +33,7 @@ class Weight(Linear):
     def check(self, name: str) -> None:
         """Refuse bounds that are none."""
         ends = (self.lower, self.upper)
-        if not all(isinstance(x, int | float) and math.isfinite(x) for x in ends):
+        if not all(is_finite(x) for x in ends):
             raise ValueError(f"the bounds of weight {name!r} must be finite numbers, got {ends}")
         if not 0 <= self.lower < self.upper:
             raise ValueError(
@@ -46,6 +45,8 @@ class Weight(Linear):
                 f"the steps of weight {name!r} must be a whole number from 1 to {_MOST_COPIES}, "
                 f"got {self.steps!r}"
             )
+        if not isinstance(self.source, str):
+            raise TypeError(f"the source of weight {name!r} must be a sentence")
         if self.missing != "ignore" or self.weight != 1:
             raise ValueError(f"weight {name!r} takes bounds, steps and a source, and nothing else")
 

@@ -7,67 +7,33 @@ import math
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato._base.files import write_whole
-from sfumato._base.types import Floats, Ints, Rng
-from sfumato._base.validation import check_whole
+from sfumato._base.files import read_whole, write_whole
+from sfumato._base.types import Floats, Ints
+from sfumato._base.validation import check_positive, check_whole
 from sfumato._lattice.box import REACH, Box
 from sfumato._schema.schema import Schema
-from sfumato._synopsis.cells import (
-    Cells,
-    GridCells,
-    LooseCells,
-    cells_from_dict,
-    coarser,
-    cut,
-    frozen,
-    whole,
-)
+from sfumato._synopsis.cells import Cells, GridCells, cells_from_dict, frozen
+from sfumato._synopsis.curve import Criterion, KCurve, curve_of
+from sfumato._synopsis.dendrogram import Dendrogram, gathered, ward_linkage
+from sfumato._synopsis.denoise import denoise_cells
+from sfumato._synopsis.regions import dense_regions
 from sfumato._synopsis.signed_kmeans import Clusters, SignedKMeans
 
 FORMAT = 1
 
 
-Criterion = Literal["elbow", "silhouette", "gap"]
+class Spans(NamedTuple):
+    """Density clusters of a grid: the region of every cell, (n_cells,), −1 outside of all.
 
-_STARTS = 10
-_PIECES = 32
-_COMPARED = 2**11
-_SHOWN = 4
-
-
-@dataclass(frozen=True, eq=False)
-class KCurve:
-    """What a criterion says about every number of clusters; `best` is the one it takes.
-
-    `costs` is the cost per unit of weight: of the cells that stand out, in the cube [−1, 1]^d, or
-    of rows, in their own units.
+    Regions are numbered by falling noisy size, `sizes` (n_regions,).
     """
 
-    ks: Ints
-    scores: Floats
-    costs: Floats
-    criterion: Criterion
-    best: int
-
-
-def check_range(k_range: object) -> tuple[int, int]:
-    """Read a pair (least, most) of numbers of clusters."""
-    if not isinstance(k_range, tuple | list) or len(k_range) != 2:
-        raise ValueError(f"k_range must be a pair (least, most) such as (2, 20), got {k_range!r}")
-    least = check_whole(k_range[0], "the first number of k_range")
-    return least, check_whole(k_range[1], "the second number of k_range", least=least)
-
-
-def check_criterion(criterion: object) -> None:
-    """Refuse a word that is not a criterion."""
-    if criterion not in get_args(Criterion):
-        raise ValueError(
-            f"k is chosen by one of {', '.join(get_args(Criterion))}, got {criterion!r}"
-        )
+    labels: Ints
+    sizes: Floats
 
 
 class Picture(NamedTuple):
@@ -109,19 +75,7 @@ class Synopsis:
     schema: Schema | None = None
 
     def __post_init__(self) -> None:
-        weights = frozen(self.weights)
-        if self.layout.n_features != self.box.n_features:
-            raise ValueError(
-                f"the cells have {self.layout.n_features} columns, the bounds {self.box.n_features}"
-            )
-        if weights.shape != (len(self.layout),) or not np.isfinite(weights).all():
-            raise ValueError(
-                f"{len(self.layout):,} cells need as many finite weights, got an array of shape "
-                f"{weights.shape}"
-            )
-        if not 0 <= self.noise_std < float("inf"):
-            raise ValueError(f"noise_std must be a number of at least 0, got {self.noise_std!r}")
-        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "weights", _checked(self))
 
     def __repr__(self) -> str:
         return (
@@ -180,19 +134,8 @@ class Synopsis:
         the cells that stand out from the noise; where none does every score is 0 and the least k is
         taken.
         """
-        check_criterion(method)
-        least, largest = check_range(k_range)
-        ks, rng = np.arange(least, largest + 1), np.random.default_rng(random_state)
-        # Of empty cells, under Laplace noise, an expected half of one passes this.
-        clear = self.weights > self.noise_std / math.sqrt(2) * math.log(len(self))
-        if not clear.any():
-            return KCurve(ks, np.zeros(len(ks)), np.zeros(len(ks)), method, least)
-        pieces = cut(self.layout.take(np.flatnonzero(clear)), _PIECES * largest)
-        share = int(clear.sum()) / len(pieces)
-        parts = np.repeat(self.weights[clear] * share, round(1 / share))
-        solved = _solve_all(pieces, parts, range(max(least - 1, 1), largest + 1), rng)
-        scores = _SCORES[method](solved, rng)[-len(ks) :]
-        return KCurve(ks, scores, solved.costs[-len(ks) :], method, int(ks[scores.argmax()]))
+        rng = np.random.default_rng(random_state)
+        return curve_of(self.layout, self.weights, self.noise_std, k_range, method, rng)
 
     def choose_k(
         self,
@@ -203,6 +146,48 @@ class Synopsis:
     ) -> int:
         """Return the number of clusters in the range that scores best: see `k_curve`."""
         return self.k_curve(k_range, method, random_state=random_state).best
+
+    def denoised(self) -> Floats:
+        """Estimates of the weights before the noise, (n_cells,), none below 0.
+
+        Empirical Bayes from all released weights together: see `sfumato._synopsis.denoise`.
+        """
+        return denoise_cells(self.layout, self.weights, self.noise_std / math.sqrt(2))
+
+    def dendrogram(
+        self,
+        n_leaves: int = 256,
+        *,
+        random_state: Any = None,  # noqa: ANN401
+    ) -> Dendrogram:
+        """Build the tree of clusters of Ward's method over at most `n_leaves` small clusters.
+
+        These are k-means centres of the denoised cells. The tree can be cut at any k.
+        """
+        rng, most = np.random.default_rng(random_state), check_whole(n_leaves, "n_leaves")
+        points, weights = gathered(self.layout[:], self.denoised(), most, rng)
+        return Dendrogram(self._in_units(points), weights, ward_linkage(points, weights))
+
+    def spans(self, min_cluster_size: float | None = None) -> Spans:
+        """Find density clusters of a grid: regions of connected dense cells, of any shape.
+
+        A region has at least `min_cluster_size` rows, by default a hundredth of all weight, and
+        more than noise explains. Of clusters whose density differs only those that stand out from
+        each other are apart.
+        """
+        if not isinstance(self.layout, GridCells):
+            raise ValueError(
+                "density clusters need the cells of a grid, and this synopsis is a tree: "
+                "PrivateDBSCAN releases a grid"
+            )
+        least = max(0.0, 0.01 * float(self.weights.sum()))
+        if min_cluster_size is not None:
+            least = float(check_positive(min_cluster_size, "min_cluster_size"))
+        grid = self.weights.reshape(self.layout.shape)
+        labels = dense_regions(grid, self.noise_std, least).ravel()
+        inside = labels >= 0
+        sizes = np.bincount(labels[inside], self.weights[inside]).astype(np.float64)
+        return Spans(labels, sizes)
 
     def sample(self, n: int, *, random_state: Any = None) -> Any:  # noqa: ANN401
         """Draw n synthetic rows: a cell by the positive part of its weight, uniform inside it.
@@ -222,16 +207,7 @@ class Synopsis:
 
     def plot_data(self) -> Picture:
         """Return the weights of a grid in two or three dimensions, ready for a picture."""
-        if not isinstance(self.layout, GridCells) or self.box.n_features not in (2, 3):
-            kind = "a grid" if isinstance(self.layout, GridCells) else "loose cells"
-            raise ValueError(
-                f"a picture needs a grid in 2 or 3 dimensions, this synopsis is {kind} in "
-                f"{self.box.n_features}; plot `sample(n)` instead"
-            )
-        values = self.weights.reshape(self.layout.shape)
-        edges = zip(self.box.lower, self.box.upper, strict=True)
-        extent = tuple(edge for pair in edges for edge in pair)
-        return Picture(values.T if values.ndim == 2 else values, extent)
+        return _picture(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The synopsis as plain values."""
@@ -264,98 +240,46 @@ class Synopsis:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Synopsis:
         """Read a synopsis that `save` wrote."""
+        where = Path(path)
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError):
+            data = json.loads(read_whole(where))
+        except (ValueError, RecursionError):
             data = None
         if not isinstance(data, dict) or data.get("synopsis_format") != FORMAT:
-            raise ValueError(f"{os.fspath(path)} is not a sfumato synopsis of format {FORMAT}")
-        return cls.from_dict(data)
+            raise ValueError(f"{where} is not a sfumato synopsis of format {FORMAT}")
+        try:
+            return cls.from_dict(data)
+        except (LookupError, TypeError, AttributeError, ArithmeticError):
+            raise ValueError(f"{where} is a damaged sfumato synopsis") from None
 
 
-@dataclass(frozen=True)
-class _Solved:
-    """Clear cells in pieces, and their solution for every k asked for."""
-
-    cells: LooseCells
-    weights: Floats
-    ks: range
-    centers: list[Floats]
-    costs: Floats
-
-
-def _solve_all(cells: LooseCells, weights: Floats, ks: range, rng: Rng) -> _Solved:
-    """k-means on pieces with weights (n,), for every k."""
-    solver = SignedKMeans(cells, weights, 0.0)
-    found = [solver.solve(k, n_starts=_STARTS, rng=rng) for k in ks]
-    # A piece is as spread out as its width says: w²/12 along each axis.
-    inside = float(weights @ np.broadcast_to((cells.widths**2).sum(axis=1) / 12, len(cells)))
-    costs = np.array([max(solution.cost, 0.0) + inside for solution in found])
-    return _Solved(cells, weights, ks, [s.centers for s in found], costs / weights.sum())
+def _picture(synopsis: Synopsis) -> Picture:
+    """See `Synopsis.plot_data`."""
+    if not isinstance(synopsis.layout, GridCells) or synopsis.box.n_features not in (2, 3):
+        kind = "a grid" if isinstance(synopsis.layout, GridCells) else "loose cells"
+        raise ValueError(
+            f"a picture needs a grid in 2 or 3 dimensions, this synopsis is {kind} in "
+            f"{synopsis.box.n_features}; plot `sample(n)` instead"
+        )
+    values = synopsis.weights.reshape(synopsis.layout.shape)
+    edges = zip(synopsis.box.lower, synopsis.box.upper, strict=True)
+    extent = tuple(edge for pair in edges for edge in pair)
+    return Picture(values.T if values.ndim == 2 else values, extent)
 
 
-def _elbow(solved: _Solved, rng: Rng) -> Floats:
-    # Cells are too coarse to show more dimensions: a higher power would magnify their edges.
-    return jumps(solved.costs, min(solved.cells.n_features, _SHOWN))
-
-
-def jumps(costs: Floats, n_features: int) -> Floats:
-    """How far costs (m,) to the power −d/2 jump at each k: Sugar, James 2003.
-
-    The first k is there to jump from, unless it is 1, which jumps from nothing.
-    """
-    return np.diff(costs ** (-n_features / 2), prepend=0.0)
-
-
-def _silhouette(solved: _Solved, rng: Rng) -> Floats:
-    """The mean silhouette of weighted points: Rousseeuw 1987. Of one cluster it is 0."""
-    mass = whole(solved.cells, solved.weights, 0.0)
-    if len(solved.weights) > _COMPARED:
-        mass = coarser(mass, _COMPARED)
-    points, weights = mass.points[:], mass.weights
-    gaps = _distances(points, points)
-    return np.array([_mean_silhouette(points, weights, gaps, c) for c in solved.centers])
-
-
-def _mean_silhouette(points: Floats, weights: Floats, gaps: Floats, centers: Floats) -> float:
-    """points: (n, d), weights: (n,), gaps: distances (n, n), centers: (k, d)."""
-    rows, own = np.arange(len(points)), _distances(points, centers).argmin(axis=1)
-    members = np.zeros((len(points), len(centers)))
-    members[rows, own] = weights
-    sizes = members.sum(axis=0)
-    means = np.where(sizes > 0, gaps @ members / np.where(sizes > 0, sizes, 1.0), np.inf)
-    inside = means[rows, own]
-    means[rows, own] = np.inf
-    outside = means.min(axis=1)
-    if not np.isfinite(outside).all():
-        return 0.0
-    larger = np.maximum(np.maximum(inside, outside), 1e-12)
-    return float(weights @ ((outside - inside) / larger) / weights.sum())
-
-
-def _gap(solved: _Solved, rng: Rng) -> Floats:
-    half = solved.cells.widths / 2
-    low = (solved.cells.middles - half).min(axis=0)
-    high = (solved.cells.middles + half).max(axis=0)
-    even = LooseCells(rng.uniform(low, high, (_COMPARED, len(low))), (high - low)[None])
-    solver = SignedKMeans(even, np.full(_COMPARED, 1 / _COMPARED), 0.0)
-    costs = [solver.solve(k, n_starts=_STARTS, rng=rng).cost for k in solved.ks]
-    return gaps(solved.costs, np.array(costs))
-
-
-def gaps(costs: Floats, even: Floats) -> Floats:
-    """How much lower log cost (m,) lies than for points without clusters: Tibshirani et al. 2001.
-
-    The largest gap is taken; the paper's first local one stops at clusters of clusters.
-    """
-    return np.log(np.maximum(even, 1e-12)) - np.log(costs)
-
-
-def _distances(points: Floats, others: Floats) -> Floats:
-    """Distances (n, m) of points (n, d) to others (m, d)."""
-    squares = np.square(points).sum(axis=1)[:, None] + np.square(others).sum(axis=1)
-    distances: Floats = np.sqrt(np.maximum(squares - 2 * points @ others.T, 0))
-    return distances
-
-
-_SCORES = {"elbow": _elbow, "silhouette": _silhouette, "gap": _gap}
+def _checked(synopsis: Synopsis) -> Floats:
+    """Weights that fit the cells, which fit the bounds, with noise that is a number."""
+    weights = frozen(synopsis.weights)
+    if synopsis.layout.n_features != synopsis.box.n_features:
+        raise ValueError(
+            f"the cells have {synopsis.layout.n_features} columns, the bounds "
+            f"{synopsis.box.n_features}"
+        )
+    if weights.shape != (len(synopsis.layout),) or not np.isfinite(weights).all():
+        raise ValueError(
+            f"{len(synopsis.layout):,} cells need as many finite weights, got an array of shape "
+            f"{weights.shape}"
+        )
+    if not 0 <= synopsis.noise_std < float("inf"):
+        raise ValueError(f"noise_std must be a number of at least 0, got {synopsis.noise_std!r}")
+    return weights

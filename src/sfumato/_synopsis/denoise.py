@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.ndimage import uniform_filter
 
 from sfumato._base.types import Floats, Ints
+from sfumato._synopsis.cells import Cells, GridCells
 
 _PIECES = 63
 _COUNT_STEPS = 80
@@ -170,6 +171,16 @@ def denoise_leaves(weights: Floats, volumes: ArrayLike, scale: float) -> Floats:
     """Estimate the counts (m,) of a tree's leaves, among leaves of equal volume (m,)."""
     sizes = np.log2(np.asarray(volumes, dtype=np.float64))
     return _within(weights, np.rint(sizes - sizes.min()).astype(np.int64), scale)
+
+
+def denoise_cells(cells: Cells, weights: Floats, scale: float) -> Floats:
+    """Estimate the counts (n,) of any cells with Laplace noise of this scale."""
+    if not isinstance(cells, GridCells):
+        volumes = np.broadcast_to(cells.widths, cells.middles.shape).prod(axis=1)
+        return denoise_leaves(weights, volumes, scale)
+    if len(set(cells.shape)) > 1:
+        return counts_behind(weights, scale)
+    return denoise_grid(weights, cells.shape[0], cells.n_features, scale)
 
 
 def _within(weights: Floats, kinds: Ints, scale: float) -> Floats:

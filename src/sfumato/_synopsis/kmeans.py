@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato._base.types import Floats, Ints, Rng
+from sfumato._synopsis.many import MANY, STEPS, nearest_by_tree, starts_by_cuts, uses_tree
 
 # A swap may cost this part more before the other centres move.
 HOPE = 0.05
@@ -43,6 +44,8 @@ class Lifted(NamedTuple):
 
     def nearest(self, centers: Floats) -> tuple[Ints, Floats]:
         """The index of the nearest of centres (k, d), and its squared distance: (n,) each."""
+        if uses_tree(*centers.shape):
+            return nearest_by_tree(self.rows[:, :-1], centers)
         own, first = np.empty(len(self.rows), dtype=np.int64), np.empty(len(self.rows))
         for part, scores, lines in self._blocks(centers):
             own[part] = scores.argmin(axis=1)
@@ -157,6 +160,7 @@ _MAX_SWAPS = 400
 _START_WORK = 2e6
 _SWAP_WORK = 1e8
 _LAST_WORK = 3e8
+_MANY_WORK = 2e10
 # Of more points × centres the search sees a sample, of at least so many points for each centre.
 _SEARCHED = 2**22
 _SAMPLED = 64
@@ -264,12 +268,20 @@ def weighted_kmeans(
     middle = np.average(points[heavy], axis=0, weights=weights[heavy])
     mass = Weighted.of(points[heavy] - middle, weights[heavy])
     max_points = max(_SEARCHED // k, _SAMPLED * k)
-    if len(mass) <= max_points:
+    if k > MANY:
+        best = _many(mass, k)
+    elif len(mass) <= max_points:
         best = _best(mass, k, rng, n_starts, patience)
     else:
         found = _best(_sample(mass, max_points, rng), k, rng, n_starts, patience)
         best = lloyd(mass, assign(mass, found.centers), _steps(mass, k, _LAST_WORK, _LAST_STEPS))
     return best.centers + middle, unit * best.cost
+
+
+def _many(mass: Weighted, k: int) -> State:
+    """One start that is close to the end, and a few steps: swaps of single centres save little."""
+    steps = STEPS if uses_tree(k, mass.points.shape[1]) else _steps(mass, k, _MANY_WORK, STEPS)
+    return lloyd(mass, assign(mass, starts_by_cuts(mass.points, mass.weights, k)), steps)
 
 
 def _sample(mass: Weighted, max_points: int, rng: Rng) -> Weighted:

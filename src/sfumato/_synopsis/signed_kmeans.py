@@ -16,6 +16,7 @@ from sfumato._base.types import Floats, Mask, Rng
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.cells import BLOCK, Cells, WeightedCells, coarser, finer, whole
 from sfumato._synopsis.kmeans import HOPE, lift, sums_by_center, swap_losses
+from sfumato._synopsis.many import STEPS, nearest_by_tree, starts_by_cuts, uses_tree
 
 _STEPS = 50
 _STILL = 1e-4
@@ -37,6 +38,9 @@ _PLENTY = 32
 # Points that starts are tried on, and those that the best of them are improved on in between.
 _FEW = 2**11
 _MANY = 2**15
+
+# More centres than this are searched for from one start, without swaps.
+_COMPARED = 500
 
 # Points × centres × steps on a level that starts close to its end.
 _POLISH = 3e7
@@ -63,6 +67,8 @@ class SignedKMeans:
 
     def solve(self, k: int, *, n_starts: int, rng: Rng) -> Clusters:
         """Find k centres, in the cube, from sphere-packing starts; the lowest cost wins."""
+        if k > _COMPARED:
+            return self._solve_many(k)
         levels = self._levels(k)
         starts = sphere_packings(n_starts, k, self._whole.n_features, rng) / REACH
         starts, costs = signed_lloyd(levels[0], starts, steps=_EACH_START)
@@ -75,9 +81,23 @@ class SignedKMeans:
         for cells in levels[1:] or levels:
             steps = int(np.clip(_POLISH / (len(cells.weights) * k), 5, _STEPS))
             centers, _ = signed_lloyd(cells, centers, steps=steps)
-        table = totals(levels[-1], centers)
-        cost = float(_costs(levels[-1], table, centers)[0])
-        return Clusters(centers[0], table[0, :, 0], cost)
+        return _clusters(levels[-1], centers)
+
+    def _solve_many(self, k: int) -> Clusters:
+        """One start, on pieces or sums of the cells, by the weights above 0; then all cells."""
+        cells = self._whole
+        if len(cells.weights) < _SCARCE * k:
+            cells = finer(*self._released, _PLENTY * k)
+        elif len(cells.weights) > 2 * _PLENTY * k:
+            cells = coarser(cells, _PLENTY * k)
+        positive = np.maximum(cells.weights, 0)
+        if not positive.any():
+            positive = np.ones(len(positive))
+        centers = starts_by_cuts(cells.points[:], positive, k)[None]
+        centers, _ = signed_lloyd(cells, centers, steps=STEPS)
+        if len(cells.weights) != len(self._whole.weights):
+            centers, _ = signed_lloyd(self._whole, centers, steps=_EACH_START)
+        return _clusters(self._whole, centers)
 
     def _levels(self, k: int) -> list[WeightedCells]:
         """What to search on, then what to polish on: pieces of few cells, sums of many."""
@@ -93,6 +113,12 @@ class SignedKMeans:
                     self._sums[limit] = coarser(levels[0], limit)
                 levels.insert(0, self._sums[limit])
         return levels
+
+
+def _clusters(cells: WeightedCells, centers: Floats) -> Clusters:
+    """What centres (1, k, d) hold of the cells, and what they cost."""
+    table = totals(cells, centers)
+    return Clusters(centers[0], table[0, :, 0], float(_costs(cells, table, centers)[0]))
 
 
 def signed_lloyd(
@@ -123,6 +149,8 @@ def signed_lloyd(
 def totals(cells: WeightedCells, centers: Floats) -> Floats:
     """Weight, number of cells and Σ w·x nearest to each of centres (s, k, d): (s, k, 2 + d)."""
     starts, k, n_features = centers.shape
+    if starts == 1 and uses_tree(k, n_features):
+        return _totals_by_tree(cells, centers[0])[None]
     flat = centers.reshape(-1, n_features)
     # |x − c|² and |c|² − 2x·c order the centres alike.
     slopes, offsets = -2 * flat.T, np.square(flat).sum(axis=1)
@@ -135,6 +163,15 @@ def totals(cells: WeightedCells, centers: Floats) -> Floats:
         each = table if starts == 1 else np.repeat(table, starts, axis=1)
         out += sums_by_center(labels, each, len(flat))
     return np.moveaxis(out.reshape(-1, starts, k), 0, 2)
+
+
+def _totals_by_tree(cells: WeightedCells, centers: Floats) -> Floats:
+    """The same for one set of many centres (k, d): (k, 2 + d)."""
+    k, n_features = centers.shape
+    out = np.zeros((2 + n_features, k))
+    for points, table in cells.blocks(BLOCK):
+        out += sums_by_center(nearest_by_tree(points, centers)[0], table, k)
+    return out.T
 
 
 def _costs(cells: WeightedCells, table: Floats, centers: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""The commands of `sfumato ledger` and `sfumato schema`, and the table of all commands.
+"""`sfumato audit`, commands of `sfumato ledger` and `sfumato schema`, the table of all commands.
 
 Nothing heavy is loaded here, so that help is instant.
 """
@@ -33,6 +33,67 @@ Store = Annotated[
     str, Argument(metavar="LEDGER", help="A SQLite file, or postgresql://user@host/database.")
 ]
 Mode = StrEnum("Mode", ["ADD", "GAUSSIAN", "ZCDP"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit(Command):
+    """Try to refute the promise of an estimator, on made-up rows. Ends with 4 if it succeeds."""
+
+    epsilon: Annotated[float, option("ε", "What is claimed.")] = 1.0
+    delta: Annotated[float, option("δ", "What is claimed; 0 is pure ε-DP.")] = 0.0
+    method: Annotated[
+        str | None, option("NAME", "A method of PrivateKMeans to audit. Default: auto.")
+    ] = None
+    settings: Annotated[
+        list[str] | None, option("NAME=VALUE", "A setting of the method; may be repeated.", "--set")
+    ] = None
+    k: Annotated[int, option("K", "Number of centres.", "--n-clusters", "-k")] = 3
+    demo: Annotated[
+        bool,
+        Option(
+            "--demo",
+            help="Audit a pipeline that breaks its promise: StandardScaler reads exact means and "
+            "deviations before PrivateKMeans adds noise.",
+        ),
+    ] = False
+    estimator: Annotated[
+        str | None,
+        option(
+            "MODULE:NAME",
+            "Audit an estimator of your own, or a class or function that makes one. This imports "
+            "and runs the module, which is looked for in the working directory first.",
+        ),
+    ] = None
+    pairs: Annotated[
+        list[str] | None,
+        option(
+            "NAME",
+            "Play on this pair of datasets only; may be repeated: outlier, empty, duplicate, "
+            "two-rows, nan, group, quoting. Default: all.",
+            "--pair",
+        ),
+    ] = None
+    attributes: Annotated[
+        list[str] | None,
+        option(
+            "NAME",
+            "Look at this fitted attribute only, such as cluster_centers_; may be repeated. "
+            "Default: at all of them, errors, warnings, texts and saved files.",
+            "--attribute",
+        ),
+    ] = None
+    minutes: Annotated[float, option("MINUTES", "How long to try.")] = 2.0
+    alpha: Annotated[
+        float, option("α", "The most that a violation may be reported with, if there is none.")
+    ] = 0.001
+    jobs: Annotated[int, option("N", "Processes.")] = 1
+    output: Annotated[
+        Path | None, option("FILE", "Where to write the verdict, as JSON.", "--output", "-o")
+    ] = None
+    figure: Annotated[
+        Path | None, option("FILE", "Where to draw how the bound grew: .png, .svg or .pdf.")
+    ] = None
+    force: Force = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,6 +246,7 @@ COMMANDS: dict[type[Command], str] = {
     Sample: "_model.run_sample",
     Plan: "_plan.run",
     Methods: "_methods.run",
+    Audit: "_audit.run",
     LedgerCreate: "_ledger.run_create",
     LedgerShow: "_ledger.run_show",
     LedgerHistory: "_ledger.run_history",

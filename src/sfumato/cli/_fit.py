@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import typer
 
 from sfumato._base.files import atomic_path, atomic_text
-from sfumato._base.types import Floats
 from sfumato._base.validation import PRIVATE, check_delta, check_epsilon, check_whole
 from sfumato._lattice.box import NanPolicy
 from sfumato._ledger.store import LedgerError
+from sfumato._models import MODELS
+from sfumato._private_fit import PrivateFit
 from sfumato._private_kmeans import PrivateKMeans
-from sfumato._released_model import squared_distances, text_of
+from sfumato._private_mixture import PrivateGaussianMixture
+from sfumato._released_centers import ReleasedCenters
+from sfumato._released_model import text_of
 from sfumato._schema.schema import Schema
 from sfumato.cli import _options as o
 from sfumato.cli._app import passes, print_json, progress
@@ -34,8 +39,17 @@ from sfumato.cli._inputs import (
     with_declared_bounds,
 )
 from sfumato.cli._inspect import check_rows
-from sfumato.cli._methods import configured
-from sfumato.cli._show import console, counted, print_centers, print_profiles, print_receipt, shown
+from sfumato.cli._methods import configured, parameters_in
+from sfumato.cli._show import (
+    console,
+    counted,
+    print_centers,
+    print_mixture,
+    print_profiles,
+    print_receipt,
+    print_sizes,
+    shown,
+)
 from sfumato.engines._files import TableFile, layout_of
 from sfumato.engines.formats._table import Layout
 
@@ -61,7 +75,7 @@ def run(request: o.Fit) -> None:
     _print(request, model, layout, title)
 
 
-def _fitted(request: o.Fit, model: PrivateKMeans, file: TableFile) -> LedgerError | None:
+def _fitted(request: o.Fit, model: PrivateFit, file: TableFile) -> LedgerError | None:
     """Fit. A release that the ledger could not keep is no reason to lose it."""
     try:
         fit_on(request, model, file)
@@ -72,18 +86,13 @@ def _fitted(request: o.Fit, model: PrivateKMeans, file: TableFile) -> LedgerErro
     return None
 
 
-def _print(request: o.Fit, model: PrivateKMeans, layout: Layout, title: str) -> None:
+def _print(request: o.Fit, model: PrivateFit, layout: Layout, title: str) -> None:
     kept = {"request": model.request_} if request.ledger else {}
     if request.as_json:
         print_json({"written_to": str(request.output), **kept, **shown(model)})
         return
     out = console()
-    k = len(model.cluster_centers_)
-    out.print(f"{counted(k, 'private centre')} of {title}, by {request.method}")
-    if model.schema_ is None:
-        print_centers(out, model, layout.titles)
-    else:
-        print_profiles(out, model, model.schema_)
+    _print_clusters(request, model, layout.titles, title)
     alone = left_alone(layout)
     if alone:
         out.print(f"Columns left alone: {listed(alone, 20)}")
@@ -93,8 +102,29 @@ def _print(request: o.Fit, model: PrivateKMeans, layout: Layout, title: str) -> 
         out.print(f"Kept in {request.ledger} as request {model.request_}", soft_wrap=True)
 
 
+def _print_clusters(request: o.Fit, model: Any, names: Sequence[str], title: str) -> None:  # noqa: ANN401
+    """Print what was found, as this kind of model shows it."""
+    out, kind = console(), request.model.value
+    if isinstance(model, PrivateGaussianMixture):
+        out.print(f"{counted(len(model.weights_), 'private component')} of {title}")
+        print_mixture(out, model, names)
+        return
+    if not isinstance(model, ReleasedCenters):
+        number = counted(len(model.cluster_sizes_), "private cluster")
+        out.print(f"{number} of {title}, --model {kind}")
+        print_sizes(out, model, names)
+        return
+    by = request.method or "auto" if isinstance(model, PrivateKMeans) else f"--model {kind}"
+    number = counted(len(model.cluster_centers_), "private centre")
+    out.print(f"{number} of {title}, by {by}")
+    if model.schema_ is None:
+        print_centers(out, model, names)
+    else:
+        print_profiles(out, model, model.schema_)
+
+
 @contextmanager
-def _reserved(request: o.Fit, model: PrivateKMeans) -> Iterator[Path]:
+def _reserved(request: o.Fit, model: PrivateFit) -> Iterator[Path]:
     """A place for the model, made before anything is spent. What is spent is not lost with it."""
     try:
         with atomic_path(request.output) as place:
@@ -105,7 +135,7 @@ def _reserved(request: o.Fit, model: PrivateKMeans) -> Iterator[Path]:
         raise
 
 
-def _unwritten(request: o.Fit, model: PrivateKMeans) -> str:
+def _unwritten(request: o.Fit, model: PrivateFit) -> str:
     """What was spent for a model that could not be written, and where it is."""
     spent = f"ε = {model.receipt_.epsilon:g} is spent"
     if request.ledger:
@@ -126,9 +156,9 @@ def _groups(request: o.Fit, schema: Schema | None) -> str | None:
     return request.groups if schema is None else schema.groups
 
 
-def _model(request: o.Fit, schema: Schema | None) -> PrivateKMeans:
+def _model(request: o.Fit, schema: Schema | None) -> Any:  # noqa: ANN401
     """The model, but for its bounds. Refuses what is wrong whatever the file holds."""
-    n_clusters = _n_clusters(request.k)
+    parameters = _parameters(request)
     check_epsilon(request.epsilon)
     check_large(request, request.epsilon)
     check_delta(request.delta)
@@ -144,14 +174,12 @@ def _model(request: o.Fit, schema: Schema | None) -> PrivateKMeans:
         raise ValueError(
             f"--random-state must be a whole number from 0 to 2^32 - 1, got {request.random_state}"
         )
-    method = configured(request.method, request.settings)
     check_engine(request)
     _check_output(request)
-    return PrivateKMeans(
-        n_clusters=n_clusters,
+    return MODELS[request.model.value](
+        **parameters,
         epsilon=request.epsilon,
         delta=request.delta,
-        method=method,
         n_rows=request.n_rows,
         nan=_POLICIES[request.nan],
         max_rows_per_group=max_rows_per_group,
@@ -160,7 +188,32 @@ def _model(request: o.Fit, schema: Schema | None) -> PrivateKMeans:
     )
 
 
-def _n_clusters(text: str) -> int | str:
+def _parameters(request: o.Fit) -> dict[str, Any]:
+    """What the model takes beside what every model takes."""
+    kind = request.model
+    if kind is o.ModelKind.KMEANS:
+        method = configured(request.method or "auto", request.settings)
+        return {"n_clusters": _n_clusters(request.k), "method": method}
+    if request.method is not None:
+        raise ValueError(f"--method is for --model kmeans: leave it out with --model {kind.value}")
+    model = MODELS[kind.value]
+    parameters = parameters_in(request.settings, model, kind.value)
+    counts = [
+        name for name in ("n_clusters", "n_components") if name in signature(model).parameters
+    ]
+    if not counts and request.k is not None:
+        raise ValueError(f"--model {kind.value} finds the number of clusters: leave -k out")
+    for name in counts:
+        k = _n_clusters(request.k)
+        if k == "auto":
+            raise ValueError(f"-k auto is for --model kmeans: give a number with {kind.value}")
+        parameters[name] = k
+    return parameters
+
+
+def _n_clusters(text: str | None) -> int | str:
+    if text is None:
+        raise ValueError("-k is needed: the number of clusters, or auto")
     if text == "auto":
         return text
     if not text.lstrip("+-").isdecimal():
@@ -198,7 +251,7 @@ def run_predict(request: o.Predict) -> None:
         file.write("cluster\n")
         for block in layout.blocks():
             if len(block.values):
-                labels = _labels(model, block.values)
+                labels = model.labels_of(block.values).tolist()
                 file.write("\n".join(map(str, labels)) + "\n")
             rows += len(block.values)
             missing += int((~np.isfinite(block.values)).any(axis=1).sum())
@@ -213,15 +266,6 @@ def run_predict(request: o.Predict) -> None:
     out.print(f"{rows:,} labels written to {output}", soft_wrap=True)
 
 
-def _labels(model: PrivateKMeans, rows: Floats) -> list[int]:
-    """The nearest centre of each of some rows: (n, d), or with a schema as it encodes them."""
-    if model.schema_ is None:
-        found: list[int] = model.predict(rows).tolist()
-        return found
-    blocks = squared_distances(rows, model.encoded_centers_, model.box_)
-    return [label for block in blocks for label in block.argmin(axis=1).tolist()]
-
-
 _BECAME = {
     "ignore": ": their distances are over the columns they have.",
     "center": ", taken for the centre of their column.",
@@ -230,7 +274,7 @@ _BECAME = {
 """What `predict` makes of missing cells, by the policy of the fit."""
 
 
-def _layout(model: PrivateKMeans, request: o.Predict) -> Layout:
+def _layout(model: PrivateFit, request: o.Predict) -> Layout:
     """Find the model's columns in the file: by the model's names, or else by position."""
     names, data = getattr(model, "feature_names_in_", None), request.data
     if model.schema_ is not None:

@@ -48,12 +48,20 @@ class Cells:
     first_ragged: int | None
 
 
-def cells_in(table: Table, positions: Sequence[int]) -> Iterator[Cells]:
-    """Read columns as they are, block by block: text, or values of their types."""
+def cells_in(
+    table: Table, positions: Sequence[int], numbers: Sequence[bool] | None = None
+) -> Iterator[Cells]:
+    """Read columns as they are, block by block: text, or values of their types.
+
+    Of `numbers`, text is as it is read for columns of numbers.
+    """
+    none = [False] * len(positions)
     for one in tables_of(table):
-        blocks = one.blocks(positions[:1]) if isinstance(one, Delimited) else None
-        line = 1
-        for columns in one.columns(positions, [False] * len(positions)):
+        blocks, line = None, 1
+        found: Iterator[list[Any]] = one.columns(positions, none)
+        if isinstance(one, Delimited):
+            blocks, found = one.blocks(positions[:1]), one.texts(positions, numbers or none)
+        for columns in found:
             lines: Sequence[int] = range(line, line + len(columns[0]))
             bad = np.empty(0, dtype=np.int64)
             if blocks is not None:

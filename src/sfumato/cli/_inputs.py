@@ -16,11 +16,14 @@ from typing import Any
 
 import typer
 
+from sfumato._base import extra
+from sfumato._base.files import read_whole
 from sfumato._base.validation import PRIVATE, check_max_rows, check_whole
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import Box
 from sfumato._ledger.ledger import Ledger
-from sfumato._private_kmeans import PrivateKMeans, load
+from sfumato._models import load
+from sfumato._private_kmeans import PrivateKMeans
 from sfumato._schema.schema import Schema
 from sfumato.cli import _options as o
 from sfumato.engines._files import TableFile, layout_of, table_of
@@ -57,7 +60,7 @@ def file_of(
     header: Header = "guess" if guess and request.header is None else request.header
     path = paths if isinstance(paths, Path) else tuple(paths)
     sep = "\t" if request.sep in _TABS else request.sep
-    file = TableFile(path, columns, header, sep, names)
+    file = TableFile(path, columns, header, sep, names, request.encoding, request.decimal)
     return _narrowed(file, bounded) if columns is None and isinstance(bounded, tuple) else file
 
 
@@ -71,8 +74,12 @@ def columns_asked(texts: list[str] | None) -> tuple[str, ...] | None:
     """Split what --columns was given at commas; a name with a comma goes in double quotes."""
     if not texts:
         return None
-    fields = [field.strip() for field in next(csv.reader([",".join(texts)], skipinitialspace=True))]
-    if not all(fields):
+    try:
+        found = next(csv.reader([",".join(texts)], skipinitialspace=True))
+    except csv.Error:
+        found = []
+    fields = [field.strip() for field in found]
+    if not fields or not all(fields):
         raise ValueError(
             "--columns must be names or positions with commas between them, got "
             f"{','.join(texts)!r}"
@@ -99,8 +106,8 @@ def _columns_bounded(request: o.Bounded) -> tuple[tuple[str, ...], Columns]:
 def bounds_in(file: Path) -> Any:  # noqa: ANN401
     """What a file for --bounds-file holds."""
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
+        return json.loads(read_whole(file))
+    except (ValueError, RecursionError):
         raise ValueError(f"{file} is not JSON") from None
 
 
@@ -119,12 +126,9 @@ def declared_in(request: o.Described) -> Schema:
     return Schema.read(request.schema)
 
 
-def load_model(path: Path, schema: Path | None) -> PrivateKMeans:
+def load_model(path: Path, schema: Path | None) -> Any:  # noqa: ANN401
     """A model that `fit` wrote; refuses a schema that is not the one it was fitted with."""
-    try:
-        model = load(path)
-    except (KeyError, TypeError, AttributeError):
-        raise ValueError(f"{path} is a damaged sfumato model") from None
+    model = load(path)
     if schema is not None and Schema.read(schema) != model.schema_:
         own = "without a schema" if model.schema_ is None else "with another schema, which it holds"
         raise ValueError(f"{path} was fitted {own}: leave --schema out")
@@ -281,7 +285,7 @@ def check_engine(request: o.Fit) -> None:
                 "on one machine SFUMATO_THREADS sets the number of threads"
             )
     elif find_spec(_PACKAGES[engine]) is None:
-        raise ImportError(f'--engine {engine} is not installed: pip install "sfumato[{engine}]"')
+        raise ImportError(f"--engine {engine} is not installed: {extra(engine)}")
 
 
 def fit_on(request: o.Fit, model: PrivateKMeans, file: TableFile) -> None:

@@ -17,7 +17,7 @@ from rich.console import Console
 from sfumato._base.labels import NO_LABEL, key_of
 from sfumato._base.types import Floats
 from sfumato._schema import cells as read
-from sfumato._schema.kinds import Column, Date, Number
+from sfumato._schema.kinds import Column, Cycle, Date, Number
 from sfumato._schema.levels import Category, Ordinal
 from sfumato._schema.schema import Schema
 from sfumato._schema.toml import value_of
@@ -121,7 +121,9 @@ def check_table(
         looks={name: Look(name) for name in looks or ()},
     )
     wanted = {**places, **(looks or {})}
-    for block in cells_in(table, list(wanted.values())) if wanted else ():
+    like_numbers = (Number, Cycle, Weight)
+    numbers = [isinstance(schema.columns.get(name), like_numbers) for name in wanted]
+    for block in cells_in(table, list(wanted.values()), numbers) if wanted else ():
         _count(report, block, list(wanted), schema)
         if on_rows is not None:
             on_rows(report.rows)

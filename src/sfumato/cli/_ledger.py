@@ -12,7 +12,7 @@ from typing import Any
 from rich.table import Table
 
 from sfumato._accounting.budget import Caps
-from sfumato._base.files import write_whole
+from sfumato._base.files import read_whole, write_whole
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._ledger.books import (
     datasets_in,
@@ -285,10 +285,10 @@ def run_price(request: c.LedgerPrice) -> None:
 
 def _planned(path: Path) -> list[dict[str, Any]]:
     """The fits in a file: a list in JSON, or [[fits]] in TOML."""
-    text = path.read_text(encoding="utf-8")
     try:
+        text = read_whole(path)
         data = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError(f"{path} is neither JSON nor, with the ending .toml, TOML") from None
     fits = data.get("fits") if isinstance(data, dict) else data
     if not isinstance(fits, list) or not all(isinstance(fit, dict) for fit in fits):

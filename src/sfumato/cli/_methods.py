@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
+from inspect import signature
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -64,7 +65,37 @@ def configured(name: str, texts: list[str] | None) -> str | Method:
         raise ValueError(f"--method must be one of {', '.join(METHODS)}, got {name!r}")
     if not texts:
         return name
-    known, values = settings_of(METHODS[name]), dict[str, Any]()
+    values = _read(texts, name, settings_of(METHODS[name]))
+    try:
+        method = METHODS[name](**values)
+        # A model holds the settings: what cannot be written is refused before the charge.
+        json.dumps(asdict(method), allow_nan=False)  # type: ignore[call-overload]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"--set {' --set '.join(texts)}: {error}") from None
+    return method
+
+
+def parameters_in(texts: list[str] | None, model: type[Any], name: str) -> dict[str, Any]:
+    """Parameters of an estimator beside those that have options of their own."""
+    kinds = get_type_hints(model.__init__)
+    own = {
+        key: Setting(key, kinds[key], _typed(each.default))
+        for key, each in signature(model).parameters.items()
+        if key not in _OPTIONS
+    }
+    return _read(texts or [], f"--model {name}", own)
+
+
+_OPTIONS = frozenset(
+    "n_clusters n_components epsilon delta bounds method n_rows nan max_rows_per_group "
+    "random_state schema n_jobs verbose".split()
+)
+"""Parameters of estimators that the command line has options for, or none."""
+
+
+def _read(texts: list[str], name: str, known: dict[str, Setting]) -> dict[str, Any]:
+    """The values of settings, each set once."""
+    values: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")
         key = key.strip()
@@ -77,13 +108,7 @@ def configured(name: str, texts: list[str] | None) -> str | Method:
         if key in values:
             raise ValueError(f"--set {text}: {key} is set twice")
         values[key] = known[key].read(value.strip())
-    try:
-        method = METHODS[name](**values)
-        # A model holds the settings: what cannot be written is refused before the charge.
-        json.dumps(asdict(method), allow_nan=False)  # type: ignore[call-overload]
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"--set {' --set '.join(texts)}: {error}") from None
-    return method
+    return values
 
 
 def _value(text: str, kind: Any) -> object:  # noqa: ANN401

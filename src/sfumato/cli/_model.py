@@ -17,6 +17,7 @@ from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._core.curator import Curator
 from sfumato._explaining.words import rendered
 from sfumato._private_kmeans import PrivateKMeans
+from sfumato._released_centers import ReleasedCenters
 from sfumato._schema.kinds import Column, Cycle, Date, Flag, Number
 from sfumato._schema.schema import Schema
 from sfumato.cli import _options as o
@@ -114,6 +115,11 @@ def run_explain(request: o.Explain) -> None:
         inputs = filter(None, [request.model, request.data, request.schema])
         check_output(request.output, *inputs, force=request.force)
     model = load_model(request.model, None)
+    if not isinstance(model, ReleasedCenters):
+        raise ValueError(
+            f"{request.model} is a model of kind {model.kind}: explanations are of clusters around "
+            "centres, --model kmeans"
+        )
     schema = _schema(request, model)
     columns = _asked(request, schema)
     curator = _curator(request, model, schema, ledger_of(request) or Ledger(epsilon, delta))

@@ -15,6 +15,7 @@ ReportNan = StrEnum("ReportNan", ["CENTER", "KEEP", "DROP"])
 Truncation = StrEnum("Truncation", {"CLAMP": "clamp", "RESAMPLE": "resample", "NONE": "none"})
 Units = StrEnum("Units", {"DATA": "data", "BOX": "box"})
 BadRow = StrEnum("BadRow", ["REFUSE", "POLICY"])
+ModelKind = StrEnum("ModelKind", ["KMEANS", "MEDIAN", "MIXTURE", "DENSITY", "WARD"])
 EngineName = StrEnum("EngineName", ["AUTO", "LOCAL", "DASK", "SPARK", "COMPSS"])
 
 _FORMATS = ".csv, .tsv (both also .gz), .npy or .parquet."
@@ -79,6 +80,17 @@ class Reading(Command):
             "CHARACTER",
             "What separates the fields of a text table: , ; | or tab. Default: as in the "
             "header; without one a comma, in .tsv a tab.",
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        option("NAME", "How a text table is encoded, as cp1252 or utf-16. Default: utf-8."),
+    ] = None
+    decimal: Annotated[
+        str | None,
+        option(
+            "CHARACTER",
+            "The decimal mark of a text table: . or , (with another --sep). Default: a point.",
         ),
     ] = None
 
@@ -167,7 +179,7 @@ class Check(Described):
 
 @dataclass(frozen=True, kw_only=True)
 class Fit(Grouped, Described, Charged):
-    """Find private centres of the rows of files. Writes a model with its receipt."""
+    """Find private clusters of the rows of files. Writes a model with its receipt."""
 
     data: Annotated[
         list[str],
@@ -177,17 +189,18 @@ class Fit(Grouped, Described, Charged):
             "s3://bucket/rows/*.parquet.",
         ),
     ]
+    epsilon: Epsilon
+    output: Out
     k: Annotated[
-        str,
+        str | None,
         option(
             "K",
-            "Number of centres, or `auto`: chosen on what is released, at no further cost.",
+            "Number of clusters, needed unless --model density finds it; or `auto`: chosen on what "
+            "is released, at no further cost.",
             "--n-clusters",
             "-k",
         ),
-    ]
-    epsilon: Epsilon
-    output: Out
+    ] = None
     force: Force = False
     request: Annotated[
         str | None,
@@ -198,15 +211,20 @@ class Fit(Grouped, Described, Charged):
         option("[COLUMN=]LOW,HIGH", f"{_BOUNDS} `private` estimates them with a quarter of ε."),
     ] = None
     delta: Delta = 0.0
+    model: Annotated[
+        ModelKind,
+        Option(help="k-means or k-median centres, a mixture, clusters of any shape, a tree."),
+    ] = ModelKind.KMEANS
     method: Annotated[
-        str, option("NAME", "A clustering method by name; `sfumato methods` lists them all.")
-    ] = "auto"
+        str | None,
+        option("NAME", "A k-means method by name, auto by default; `sfumato methods` lists all."),
+    ] = None
     settings: Annotated[
         list[str] | None,
         option(
             "NAME=VALUE",
-            "A setting of the method, such as iterations=3; may be repeated. `sfumato "
-            "methods` lists the settings of every method and their defaults.",
+            "A setting of the method, such as iterations=3, or of another --model, such as "
+            "n_leaves=100; may be repeated. `sfumato methods` lists the settings of every method.",
             "--set",
         ),
     ] = None

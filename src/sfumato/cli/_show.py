@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
@@ -77,6 +77,41 @@ def print_centers(out: Console, model: PrivateKMeans, names: Sequence[str]) -> N
     out.print(table)
     more = {"centres": len(centers) - MOST_ROWS, "columns": len(names) - len(shown)}
     _print_hidden(out, more)
+
+
+def print_sizes(out: Console, model: Any, names: Sequence[str]) -> None:  # noqa: ANN401
+    """Print the noisy size of every cluster, and of regions of a grid how far they reach."""
+    regions = model.schema_ is None and hasattr(model, "cell_labels_")
+    table = Table()
+    for title in ("cluster", "noisy size", *(names if regions else ())):
+        table.add_column(title, justify="right")
+    for i, size in enumerate(model.cluster_sizes_[:MOST_ROWS]):
+        table.add_row(str(i), f"{round(size):,}", *(_reach(model, i) if regions else ()))
+    out.print(table)
+    _print_hidden(out, {"clusters": len(model.cluster_sizes_) - MOST_ROWS})
+
+
+def print_mixture(out: Console, model: Any, names: Sequence[str]) -> None:  # noqa: ANN401
+    """Print the weight of every component, and without a schema its mean in each column."""
+    plain = model.schema_ is None
+    table = Table()
+    for title in ("component", "weight", *(names[:_MOST_COLUMNS] if plain else ())):
+        table.add_column(title, justify="right")
+    ends = list(zip(model.box_.lower, model.box_.upper, strict=True))
+    for i, weight in enumerate(model.weights_[:MOST_ROWS]):
+        means = zip(model.means_[i][:_MOST_COLUMNS], ends, strict=False) if plain else ()
+        table.add_row(str(i), f"{weight:.1%}", *(number(x, *pair) for x, pair in means))
+    out.print(table)
+    more = {"components": len(model.weights_) - MOST_ROWS, "columns": len(names) - _MOST_COLUMNS}
+    _print_hidden(out, more if plain else {"components": more["components"]})
+
+
+def _reach(model: Any, label: int) -> Iterator[str]:  # noqa: ANN401
+    """From where to where a region of a grid reaches in each column, in the user's units."""
+    cells, half = model.synopsis_.cells[model.cell_labels_ == label], model.synopsis_.widths[0] / 2
+    lows, highs = cells.min(axis=0) - half, cells.max(axis=0) + half
+    for ends in zip(lows, highs, model.box_.lower, model.box_.upper, strict=True):
+        yield f"{number(ends[0], *ends[2:])} to {number(ends[1], *ends[2:])}"
 
 
 def _print_hidden(out: Console, more: dict[str, int]) -> None:

@@ -48,7 +48,8 @@ class TableFile(os.PathLike[str]):
     columns, all of which are read. The other fields are for text tables. `header` says whether the
     first line names the columns; if None, it does if it has all column names that are asked for,
     and all of `names`. `sep` is the separator; if None, that of the header; without a header a
-    comma, or in .tsv a tab. Nothing is guessed from a row.
+    comma, or in .tsv a tab. `encoding` is one that Python knows, by default UTF-8. `decimal` is the
+    decimal mark of numbers, a point or a comma. Nothing is guessed from a row.
     """
 
     path: str | os.PathLike[str] | tuple[str | os.PathLike[str], ...]
@@ -56,6 +57,17 @@ class TableFile(os.PathLike[str]):
     header: Header = None
     sep: str | None = None
     names: tuple[str, ...] = ()
+    encoding: str | None = None
+    decimal: str | None = None
+
+    def __post_init__(self) -> None:
+        for each in self.path if isinstance(self.path, tuple | list) else (self.path,):
+            if not isinstance(each, str | os.PathLike):
+                raise TypeError(f"path must be a path, or several, got {type(each).__name__}")
+        if not isinstance(self.names, tuple | list | frozenset | set) or not all(
+            isinstance(name, str) for name in self.names
+        ):
+            raise TypeError("names must be names of columns, such as ('age', 'hours')")
 
     def __fspath__(self) -> str:
         if isinstance(self.path, tuple):
@@ -138,8 +150,10 @@ def layout_of(
     Arguments are as in `open_file`; `keep` are columns that are passed on as they are.
     """
     names: Iterable[str] = ()
+    encoding = decimal = None
     if isinstance(path, TableFile):
         columns = path.columns if columns is None else columns
+        encoding, decimal = path.encoding, path.decimal
         header, sep, names, path = path.header, path.sep, path.names, path.path
     if isinstance(columns, int | np.integer):
         columns = check_whole(columns, "columns")
@@ -164,6 +178,8 @@ def layout_of(
         names=frozenset(c for c in map(str, (*listed, *others, *names)) if not c.isdecimal()),
         width=_width(columns, others, width),
         at_least=isinstance(columns, list),
+        encoding=encoding,
+        decimal=decimal,
     )
     return select(_joined(path, text), columns, groups, keep, schema)
 
@@ -172,7 +188,14 @@ def table_of(file: TableFile) -> Table:
     """The table that files hold, whatever the types of its columns: for the owner's tools."""
     width = file.columns if isinstance(file.columns, int) else None
     names = frozenset(name for name in file.names if not name.isdecimal())
-    text = Declared(header=file.header, separator=file.sep, names=names, width=width)
+    text = Declared(
+        header=file.header,
+        separator=file.sep,
+        names=names,
+        width=width,
+        encoding=file.encoding,
+        decimal=file.decimal,
+    )
     return _joined(file.path, text)
 
 

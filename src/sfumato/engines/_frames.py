@@ -116,7 +116,9 @@ def split_column(frame: Any, column: str) -> tuple[Any, Any]:  # noqa: ANN401
             f"{column!r} names a column of labels, but the data has no column names: "
             "pass one label per row"
         )
-    names = frame.column_names if library == "pyarrow" else list(frame.columns)
+    if library == "pyarrow":
+        frame = table_of(frame)
+    names = frame.column_names if library == "pyarrow" else names_in(frame, library)
     if column not in names:
         raise ValueError(f"{column!r} is not a column; the columns are {names}")
     if library == "pyarrow":

@@ -6,15 +6,18 @@ inside a table never raises an error: it is a number, or it counts as missing.
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 from numpy.typing import NDArray
 
+from sfumato._base.distances import unmasked
 from sfumato._base.types import Ints, Lattice, Mask
 from sfumato._base.validation import NoFeature, check_whole
 from sfumato._lattice.box import Box
@@ -189,6 +192,27 @@ def frame_of(data: Any, schema: Schema | None = None) -> Frame:  # noqa: ANN401
         )
     check_width(shape[1])
     return Frame(*shape, read)
+
+
+def _as_numbers(rows: NDArray[Any]) -> NDArray[Any]:
+    with warnings.catch_warnings(action="error", category=ComplexWarning):
+        return rows.astype(np.float64)
+
+
+def own_rows(X: Any, check: Callable[[Any], Any]) -> NDArray[Any]:  # noqa: ANN401
+    """Rows that a caller brings, as scikit-learn's `check` returns them: (n, d), real numbers.
+
+    Where they are refused for their type or shape it is said here: scikit-learn and NumPy show
+    cells in what they say.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            rows: NDArray[Any] = np.asarray(check(unmasked(X)))
+            return rows if rows.dtype.kind in "biuf" else _as_numbers(rows)
+    except (TypeError, ValueError, OverflowError, ComplexWarning) as error:
+        refusal = error
+    frame_of(X)
+    raise refusal
 
 
 def _array(data: Any) -> OpenedFrame:  # noqa: ANN401

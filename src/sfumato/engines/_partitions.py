@@ -227,7 +227,7 @@ class Piece:
         if self.owner is None:
             raise ValueError("no column has labels of rows")
         self._check()
-        for cells in self.table.cells(self.owner):
+        for cells in self.table.labels(self.owner):
             yield from keys_of(cells)
         self._check()
 

@@ -17,11 +17,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sfumato._accounting.guarantee import Guarantee
-from sfumato._base.distances import unmasked
 from sfumato._base.types import Floats, Ints
 from sfumato._base.validation import check_whole
 from sfumato._core.local.lattice import LatticeNDLaplace
 from sfumato._lattice.box import Box
+from sfumato.engines._memory import own_rows
 from sfumato.local._transformer import LocalReceipt
 
 _STEPS = 50
@@ -248,7 +248,7 @@ class LocalClustering(ClusterMixin, BaseEstimator):
 
     def _reports_of(self, X: Any, *, reset: bool) -> Floats:  # noqa: ANN401
         if isinstance(self.perturbation, str):
-            return validate_data(self, X, reset=reset, dtype=np.float64)  # type: ignore[no-any-return]
+            return self._checked(X, reset=reset, finite=True)
         if reset:
             self.perturbation_ = clone(self.perturbation).fit(X)
             if self.denoise:
@@ -278,9 +278,12 @@ class LocalClustering(ClusterMixin, BaseEstimator):
     def _own(self, X: Any) -> Floats:  # noqa: ANN401
         check_is_fitted(self)
         done = isinstance(self.perturbation, str)
-        X = unmasked(X)
-        rows = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=done)
+        rows = self._checked(X, reset=False, finite=done)
         return self._scaled(centred(self, rows))
+
+    def _checked(self, X: Any, *, reset: bool, finite: bool) -> Floats:  # noqa: ANN401
+        settings = {"reset": reset, "dtype": np.float64, "ensure_all_finite": finite}
+        return own_rows(X, lambda given: validate_data(self, given, **settings))
 
 
 def centred(model: LocalClustering, rows: Floats) -> Floats:
@@ -294,7 +297,7 @@ def centred(model: LocalClustering, rows: Floats) -> Floats:
 def _check(model: LocalClustering) -> None:
     """Refuse settings before any row is perturbed."""
     mechanism = model.perturbation
-    if mechanism is None or (isinstance(mechanism, str) and mechanism != "done"):
+    if mechanism != "done" if isinstance(mechanism, str) else not hasattr(mechanism, "fit"):
         raise ValueError(
             "perturbation must be a local mechanism such as NDLaplace(epsilon=1, "
             f"bounds=(0, 1)), or 'done' for reports of clients, got {mechanism!r}"

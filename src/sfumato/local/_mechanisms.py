@@ -59,10 +59,11 @@ class LocalMechanism(LocalTransformer):
         epsilon = check_epsilon(self.epsilon)
         if self.truncation not in get_args(Cut):
             raise ValueError(f"truncation must be 'none' or 'clamp', got {self.truncation!r}")
-        mechanism = self._mechanism(epsilon, box.n_features)
+        mechanism, lattice = self._mechanism(epsilon, box.n_features), LocalLattice(box, "box")
+        mechanism.check(lattice)
         return self._planned(
             mechanism,
-            LocalLattice(box, "box"),
+            lattice,
             between_any_two=float(epsilon),
             notes=(_mean(mechanism), _spread(mechanism)),
         )

@@ -16,6 +16,7 @@ from sfumato._base.validation import check_epsilon, check_positive, check_whole
 from sfumato._core.local.lattice import LatticeNDLaplace, LocalLattice, Units
 from sfumato._core.local.randomizer import Missing
 from sfumato._lattice.box import Box
+from sfumato._lattice.kernels.dispatch import MAX_FEATURES
 from sfumato.local._transformer import LocalPlan, LocalTransformer
 
 Truncation = Literal["clamp", "resample", "none"]
@@ -90,7 +91,9 @@ class NDLaplace(LocalTransformer):
 
 def mean_displacement(epsilon: float, d: int) -> float:
     """Return how far nD-Laplace noise moves a row on average: d / ε, the mean of Gamma(d, 1/ε)."""
-    return check_whole(d, "d") / float(check_epsilon(epsilon))
+    if check_whole(d, "d") > MAX_FEATURES:
+        raise ValueError(f"a row has at most {MAX_FEATURES} columns, got d={d}")
+    return int(d) / float(check_epsilon(epsilon))
 
 
 def local_epsilon(

@@ -26,6 +26,7 @@ from sfumato.methods._base import (
     Predicting,
     Prediction,
     Task,
+    check_clusters,
 )
 from sfumato.methods._dplloyd import DPLloyd, Sukpisit
 from sfumato.methods._eugkm import EUGkM, Hybrid
@@ -188,7 +189,9 @@ def method_of(method: str | Method) -> Method:
 def clusters_of(n_clusters: int | str, method: Method) -> tuple[int, bool]:
     """The number of clusters; or the largest that the method may choose, and True."""
     if not isinstance(n_clusters, str):
-        return check_whole(n_clusters, "n_clusters"), False
+        k = check_whole(n_clusters, "n_clusters")
+        check_clusters(k)
+        return k, False
     if n_clusters != "auto":
         raise ValueError(f"n_clusters must be a whole number or 'auto', got {n_clusters!r}")
     k_range: tuple[int, int] | None = getattr(method, "k_range", None)

@@ -13,12 +13,14 @@ import numpy as np
 from sfumato._accounting.budget import Account, Caps, Share
 from sfumato._accounting.gaussian_dp import mu2_of
 from sfumato._base.types import Floats, Rng
+from sfumato._base.validation import check_whole, in_digits
 from sfumato._core.curator import Curator
 from sfumato._core.queries.breakdown import Levels
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid, Nearest
 from sfumato._core.queries.projection import MAX_ENTRY, MAX_SHIFT, Projection
 from sfumato._lattice.box import REACH
-from sfumato._synopsis import Criterion, Synopsis
+from sfumato._synopsis import Synopsis
+from sfumato._synopsis.curve import Criterion
 from sfumato.methods.formulas import RHO
 
 
@@ -37,6 +39,55 @@ class Centers:
 
 class NeedsDelta(ValueError):  # noqa: N818  (the name users catch)
     """A method that is (ε, δ)-DP, and has no pure mode, was asked for with δ = 0."""
+
+
+MAX_CLUSTERS = 10_000
+"""The most centres that a fit finds."""
+
+MAX_ROWS = 10**15
+"""The most rows that can be declared or planned for."""
+
+
+MAX_EPSILON = 10**9
+"""The largest ε, for each row of a group, whose noise can be worked out by every method."""
+
+ENOUGH = 1000.0
+"""Nothing is made finer for an ε beyond this: noise is nearly 0 already."""
+
+
+def check_amount(task: Task) -> None:
+    """Refuse, before any charge, an ε so large that sizes and noise leave floating point."""
+    most = MAX_EPSILON * task.max_rows_per_group
+    if task.epsilon > most:
+        raise ValueError(
+            f"epsilon = {float(min(task.epsilon, Fraction(10**308))):.3g} is more than {most:,}, "
+            "and promises nothing: take a smaller one, such as 1; method='auto' takes any, and "
+            "spends no more than it can use"
+        )
+
+
+AUTO = " or take method='auto'"
+"""The way out where a method finds fewer clusters than others."""
+
+
+def check_rows(n_rows: object) -> int:
+    """Read a number of rows that is declared."""
+    rows = check_whole(n_rows, "n_rows", least=0)
+    if rows > MAX_ROWS:
+        raise ValueError(
+            f"n_rows must be at most {MAX_ROWS:,}, got {in_digits(rows)}: leave it out, and the "
+            "number of rows is estimated"
+        )
+    return rows
+
+
+def check_clusters(k: int, most: int = MAX_CLUSTERS, by: str = "a fit", or_else: str = "") -> None:
+    """Refuse more clusters than a method is made for, before anything is opened or charged."""
+    if k > most:
+        raise ValueError(
+            f"{in_digits(k)} clusters were asked for, at most {most:,} are found by {by}: ask for "
+            f"fewer clusters{or_else}, or divide the rows by a public column and fit each part"
+        )
 
 
 @dataclass(frozen=True)
@@ -65,10 +116,14 @@ class Task:
                 f"{', '.join(f'{one.start} to {one.end}' for one in self.levels)} of "
                 f"{self.n_features} columns"
             )
+        check_clusters(self.k)
+        if self.n_rows is not None:
+            check_rows(self.n_rows)
         if self.k * (self.n_features + 1) > MAX_NUMBERS:
             raise ValueError(
-                f"{self.k:,} clusters in {self.n_features} columns need more than "
-                f"{MAX_NUMBERS:,} numbers; ask for fewer clusters"
+                f"{self.k:,} clusters in {in_digits(self.n_features)} columns need "
+                f"{in_digits(self.k * (self.n_features + 1))} numbers, but at most "
+                f"{MAX_NUMBERS:,} fit: ask for fewer clusters or for fewer columns"
             )
 
 
@@ -145,6 +200,7 @@ class PureMethod:
 
     def caps(self, task: Task) -> Caps:
         """All of the budget is pure."""
+        check_amount(task)
         self.check(task)
         return Caps(pure=task.epsilon)
 

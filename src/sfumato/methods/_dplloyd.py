@@ -28,6 +28,7 @@ from sfumato.methods._base import (
     PlannedTask,
     Prediction,
     Task,
+    check_amount,
     gaussian_is_smaller,
     nearest_to,
 )
@@ -35,6 +36,9 @@ from sfumato.methods.formulas import RHO, step_mse
 
 NoiseChoice = Literal["auto", "cube", "laplace", "gaussian"]
 Schedule = Literal["uniform", "halving", "increasing"]
+
+MAX_STEPS = 1000
+"""The most noisy steps of a fit: each is a pass over all rows."""
 
 
 class _NoisyLloyd(ABC):
@@ -53,6 +57,7 @@ class _NoisyLloyd(ABC):
 
     def caps(self, task: Task) -> Caps:
         """All of the budget in the one currency of the noise."""
+        check_amount(task)
         if choose_noise(self.noise, len(self.weights()), task) == "gaussian":
             return Caps(gaussian=(task.epsilon, task.delta))
         return Caps(pure=task.epsilon)
@@ -96,7 +101,7 @@ class DPLloyd(_NoisyLloyd):
     tol = -1.0
 
     def __post_init__(self) -> None:
-        check_whole(self.iterations, "iterations")
+        check_whole(self.iterations, "iterations", most=MAX_STEPS)
         check_choice(self.schedule, Schedule, "schedule")
         check_choice(self.noise, NoiseChoice, "noise")
 
@@ -114,7 +119,7 @@ class Sukpisit(_NoisyLloyd):
     noise: NoiseChoice = "auto"
 
     def __post_init__(self) -> None:
-        check_whole(self.max_iter, "max_iter")
+        check_whole(self.max_iter, "max_iter", most=MAX_STEPS)
         check_choice(self.noise, NoiseChoice, "noise")
         if not 0 <= self.tol < float("inf"):
             raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}")

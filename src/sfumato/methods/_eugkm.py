@@ -16,9 +16,11 @@ from sfumato._base.validation import check_whole
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import MAX_NUMBERS, Grid
 from sfumato._lattice.box import REACH
-from sfumato._synopsis import Criterion, Synopsis, check_criterion, check_range
+from sfumato._synopsis import Synopsis
 from sfumato._synopsis.cells import GridCells
+from sfumato._synopsis.curve import Criterion, check_criterion, check_range
 from sfumato.methods._base import (
+    ENOUGH,
     NUMBER,
     Centers,
     PlannedTask,
@@ -33,6 +35,9 @@ from sfumato.methods.formulas import RHO, eug_cells, eugkm_mse, hybrid_threshold
 
 _KEPT = 2**24
 """Up to so many coordinates of cells are kept at once, as in `_synopsis.cells`."""
+
+
+_MAX_STARTS = 10_000
 
 
 class _OnGrid(PureMethod):
@@ -59,7 +64,7 @@ class EUGkM(_OnGrid):
     k_by: Criterion = "elbow"
 
     def __post_init__(self) -> None:
-        check_whole(self.n_starts, "n_starts")
+        check_whole(self.n_starts, "n_starts", most=_MAX_STARTS)
         check_criterion(self.k_by)
         object.__setattr__(self, "k_range", check_range(self.k_range))
         if not 0 < self.theta < float("inf"):
@@ -104,7 +109,7 @@ class EUGkM(_OnGrid):
     def grid(self, n: float, n_features: int, epsilon: float) -> Grid:
         """Round the number of cells to whole slices, at least 2 and at most what fits."""
         limit = min(int(MAX_NUMBERS ** (1 / n_features)), 2 * REACH + 1)
-        wanted = eug_cells(n, n_features, epsilon, self.theta) ** (1 / n_features)
+        wanted = eug_cells(n, n_features, min(epsilon, ENOUGH), self.theta) ** (1 / n_features)
         return Grid(max(2, round(min(wanted, limit))), n_features)
 
 

@@ -29,6 +29,8 @@ from sfumato._core.queries.choose import Cost
 from sfumato._core.queries.counts import MAX_NUMBERS
 from sfumato._lattice.box import REACH
 from sfumato.methods._base import (
+    AUTO,
+    ENOUGH,
     NUMBER,
     SLICE,
     Centers,
@@ -36,14 +38,34 @@ from sfumato.methods._base import (
     Prediction,
     PureMethod,
     Task,
+    check_clusters,
     size_and_rest,
     sizes_of,
 )
 from sfumato.methods.formulas import gkm_noise
 
+# In each block, and in each set of a pool, all rows are compared to all centres.
+_MOST = 1000
+
+# Of more rows the blocks are larger.
+_MAX_BLOCKS = 2**18
+
+# Columns whose range is chosen among all lattice values.
+_WIDEST = 1000
+
 
 class _BlockMeans(PureMethod, ABC):
     """Average the k-means centres of blocks of rows."""
+
+    def check(self, task: Task) -> None:
+        """Refuse, before any charge, more clusters than blocks of rows can tell apart."""
+        check_clusters(task.k, _MOST, "sample and aggregate", AUTO)
+        if task.n_features > _WIDEST:
+            raise ValueError(
+                f"sample and aggregate ranks the centres of all blocks in each of "
+                f"{task.n_features:,} columns, at most {_WIDEST:,} are allowed: take fewer "
+                "columns, or method='auto' or 'dplloyd'"
+            )
 
     @abstractmethod
     def blocks(self, n: float, k: int) -> float:
@@ -52,7 +74,7 @@ class _BlockMeans(PureMethod, ABC):
     def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Estimate the number of rows, the averages, and the sizes of the clusters around them."""
         n, rest = size_and_rest(curator, task, account.rest("pure"))
-        limit = max(1, MAX_NUMBERS // (task.k * task.n_features))
+        limit = max(1, min(_MAX_BLOCKS, MAX_NUMBERS // (task.k * task.n_features)))
         blocks = int(np.clip(self.blocks(n, task.k), 1, limit))
         for_sizes, for_means = rest.split(SLICE, 1 - SLICE)
         key = int(rng.integers(2**63))
@@ -117,21 +139,23 @@ class PGkM(PureMethod):
     def __post_init__(self) -> None:
         check_whole(self.parents, "parents", least=2)
         check_whole(self.candidates, "candidates", least=self.parents)
-        check_whole(self.least_rounds, "least_rounds")
+        check_whole(self.least_rounds, "least_rounds", most=_MAX_ROUNDS)
         if not 0 <= self.pace < float("inf"):
             raise ValueError(f"pace must be a number of at least 0, got {self.pace!r}")
 
     def check(self, task: Task) -> None:
         """Refuse, before any charge, a pool that does not fit."""
+        check_clusters(task.k, _MOST, "PrivGene", AUTO)
         if self.candidates * task.k * task.n_features > MAX_NUMBERS:
             raise ValueError(
-                f"{self.candidates} sets of {task.k} centres in {task.n_features} columns have "
-                f"more than {MAX_NUMBERS:,} numbers: take fewer candidates or dplloyd"
+                f"{self.candidates:,} sets of {task.k:,} centres in {task.n_features:,} columns "
+                f"have {self.candidates * task.k * task.n_features:,} numbers, which is more than "
+                f"{MAX_NUMBERS:,} numbers: take fewer candidates or dplloyd"
             )
 
     def rounds(self, n: float, epsilon: float) -> int:
         """Number of rounds for n rows."""
-        rounds = int(min(self.pace * n * epsilon / self.parents, _MAX_ROUNDS))
+        rounds = int(min(self.pace * n * min(epsilon, ENOUGH) / self.parents, _MAX_ROUNDS))
         return max(self.least_rounds, rounds)
 
     def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:

@@ -34,10 +34,11 @@ from sfumato.methods._base import (
     PlannedTask,
     Prediction,
     Task,
+    check_amount,
     gaussian_is_smaller,
     nearest_to,
 )
-from sfumato.methods._dplloyd import currency, lloyd_step, noise_error
+from sfumato.methods._dplloyd import MAX_STEPS, currency, lloyd_step, noise_error
 from sfumato.methods.formulas import step_mse
 
 
@@ -51,10 +52,11 @@ class KPrototypes:
     iterations: int = 5
 
     def __post_init__(self) -> None:
-        check_whole(self.iterations, "iterations")
+        check_whole(self.iterations, "iterations", most=MAX_STEPS)
 
     def caps(self, task: Task) -> Caps:
         """All of the budget for Laplace noise, or for Gaussian noise where δ makes it smaller."""
+        check_amount(task)
         if self._noise(task) == "gaussian":
             return Caps(gaussian=(task.epsilon, task.delta))
         return Caps(pure=task.epsilon)

@@ -27,12 +27,15 @@ from sfumato._lattice.box import REACH
 from sfumato._synopsis.kmeans import weighted_kmeans
 from sfumato.methods._balcan.run import recovered
 from sfumato.methods._base import (
+    AUTO,
     NUMBER,
     Centers,
     NeedsDelta,
     PlannedTask,
     Prediction,
     Task,
+    check_amount,
+    check_clusters,
     projection_of,
     size_and_rest,
 )
@@ -41,6 +44,9 @@ from sfumato.methods.formulas import step_mse
 
 MAX_WORK = 1e11
 """Rows × grid points near each × radii that are counted by default."""
+
+_MOST = 1000
+"""The most clusters: each pick looks at all points that are left."""
 
 _COVERED = 2**26
 """Counts that a cover keeps, as in `_lattice.kernels.cover`."""
@@ -95,6 +101,8 @@ class MaxCover:
                 "max cover needs delta > 0: its picks together are (ε, δ)-DP and it has no pure "
                 "mode; with delta=0 use method='balcan' or 'auto'"
             )
+        check_amount(task)
+        check_clusters(task.k, _MOST, "max cover", AUTO)
         if task.n_rows is not None:
             self.grids(task, max(1.0, float(task.n_rows)))
         parts = self.parts(task)

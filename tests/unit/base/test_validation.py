@@ -51,3 +51,19 @@ def test_whole_numbers():
     for bad in (0, -3):
         with pytest.raises(ValueError, match="k must be a whole number of at least 1"):
             check_whole(bad, "k")
+
+
+@pytest.mark.parametrize("huge", [10**400, Fraction(10**400), np.longdouble("1e4000")])
+def test_a_number_that_no_float_holds_is_refused(huge):
+    for bad in (huge, -huge):
+        with pytest.raises(ValueError, match="epsilon must be a positive, finite number"):
+            check_epsilon(bad)
+        with pytest.raises(ValueError, match="delta must lie in"):
+            check_delta(bad)
+
+
+def test_a_length_of_time_is_no_number():
+    """NumPy counts it among the integers."""
+    for check in (check_epsilon, check_delta, lambda value: check_whole(value, "k")):
+        with pytest.raises(TypeError, match="must be"):
+            check(np.timedelta64(3, "s"))

@@ -3,6 +3,7 @@
 import gzip
 import math
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -179,7 +180,7 @@ def test_parquet_that_is_something_else(table):
 
 def test_parquet_without_pyarrow_names_the_extra(table, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r'pip install "sfumato\[parquet\]"'):
+    with pytest.raises(ImportError, match=r'pip install "\.\[parquet\]" in a clone'):
         open_file(table("hello", "data.parquet"))
 
 
@@ -258,3 +259,21 @@ def test_checking_says_how_far_it_got(table, monkeypatch):
     check_file(layout_of(table("a,b\n" + "1,2\n" * 9), header=True), on_rows=heard.append)
     assert heard == sorted(heard)
     assert heard[-1] == 9
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"sep": 5}, ValueError),
+        ({"header": Decimal("sNaN")}, ValueError),
+        ({"header": 2}, ValueError),
+        ({"names": 5}, TypeError),
+        ({"names": "age"}, TypeError),
+        ({"path": 5}, TypeError),
+        ({"path": (None,)}, TypeError),
+    ],
+)
+def test_what_is_declared_has_a_type(tmp_path, wrong, error):
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    with pytest.raises(error, match=f"{next(iter(wrong))}|separator"):
+        open_file(TableFile(**{"path": tmp_path / "a.csv", "header": True, **wrong}))

@@ -20,6 +20,7 @@ from sfumato.engines._partitions import PartedRows, pieces_of
 from sfumato.engines.formats import _records as records
 from sfumato.engines.formats._records import spans_of
 from sfumato.engines.formats._storage import StoredFile, stored
+from sfumato.engines.formats._text import TextFile
 from tests.unit.cuts import write_csv, write_parquet
 from tests.unit.rows import BOX, VALUES, Totals, fold
 
@@ -73,8 +74,9 @@ def test_gzipped_text_is_one_piece(tmp_path, out_of_core):
 )
 def test_spans_begin_where_records_do_and_hold_every_byte(tmp_path, text, step, start, monkeypatch):
     monkeypatch.setattr(records, "_GRAIN", 1)
-    (tmp_path / f"{len(text)}.csv").write_bytes(text)
-    spans = spans_of(StoredFile.at(str(tmp_path / f"{len(text)}.csv")), ",", start, step)
+    path = tmp_path / f"{len(text)}.csv"
+    path.write_bytes(text)
+    spans = spans_of(TextFile(StoredFile.at(str(path))), ",", start, step)
     assert b"".join(text[a:b] for a, b in spans) == text[start:]
     for a, _ in spans[1:]:
         assert text[a - 1 : a] == b"\n"

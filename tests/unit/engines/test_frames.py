@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 
 from sfumato._lattice.box import REACH, Box
+from sfumato.engines._frames import split_column
 from sfumato.engines._memory import ArrayRows
 from sfumato.engines._rows import Blocks
 from tests.unit.rows import BOX, EXPECTED, NAN, VALUES, blocks_of, fold, rows_in, uniform
@@ -160,3 +161,9 @@ def test_no_value_raises_or_warns(values, nan):
 def test_what_cannot_be_clustered_is_refused_at_once(source, error, message):
     with pytest.raises(error, match=message):
         ArrayRows(source)
+
+
+@pytest.mark.parametrize("frame", [pd.Series([1.0]), pa.array([1.0]), pl.LazyFrame({"a": [1.0]})])
+def test_labels_of_what_has_no_columns_are_refused(frame):
+    with pytest.raises((TypeError, ValueError), match=r"has no columns|was passed"):
+        split_column(frame, "a")

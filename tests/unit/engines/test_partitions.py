@@ -428,7 +428,7 @@ def test_a_worker_that_runs_every_task_loads_neither_noise_nor_budget(d):
         "sfumato._core.sampling.stream",
         "sfumato._core.mechanisms", "sfumato._core.private_data", "sfumato._core.curator",
         "sfumato._accounting.budget", "sfumato._accounting.receipt",
-        "sfumato.methods", "sfumato._private_kmeans",
+        "sfumato.methods", "sfumato._private_fit", "sfumato._private_kmeans",
         "cryptography", "sklearn",
     )  # fmt: skip
     assert not [name for name in modules if name.startswith(forbidden)]

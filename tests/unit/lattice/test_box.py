@@ -1,8 +1,10 @@
 """Bounds, lattice, clipping, and what becomes of cells that are not numbers."""
 
+import warnings
 from typing import get_args
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -150,3 +152,33 @@ def test_other_bad_boxes_are_refused():
         Box.of((0, 1), 2, nan="zero")
     with pytest.raises(ValueError, match="one lower and one upper"):
         Box((0.0,), (1.0, 2.0))
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        *((0, 10**400), (-(10**400), 0), (0, np.longdouble("1e4000")), np.array([0, 1j]), {0, 1}),
+        *({"a": (0, 1)}, {0: 1, 1: 2}, np.array(1), b"01", iter((0, 1))),
+        *(np.ma.masked_array([0, 5], mask=[1, 0]), pd.DataFrame({"lower": [0], "upper": [1]})),
+    ],
+    ids=map(str, range(12)),
+)
+def test_bounds_that_are_none_are_refused_without_a_warning(bounds):
+    with warnings.catch_warnings(action="error"), pytest.raises(ValueError, match="bounds"):
+        Box.of(bounds, 1)
+
+
+def test_bounds_with_an_index_of_their_own_go_by_position():
+    assert Box.of(pd.Series([0, 1], ["x", "y"]), 2) == Box.of((0, 1), 2)
+
+
+@pytest.mark.parametrize("wrong", [10**400, "1", None, 1j])
+def test_a_box_has_finite_numbers(wrong):
+    with pytest.raises(ValueError, match="must be finite numbers"):
+        Box((0.0,), (wrong,))
+
+
+def test_points_too_large_for_a_float_raise_no_warning():
+    """Rows that a caller brings are put in the cube: their values decide on no warning."""
+    with warnings.catch_warnings(action="error"):
+        assert np.isnan(BOX.to_cube(np.full((1, 2), np.longdouble("1e4000")))).all()

@@ -315,3 +315,11 @@ def test_a_report_of_a_bound_reaches_the_lattice():
     """A row at a bound snaps to REACH exactly, the end of every mechanism."""
     lattice = LocalLattice(Box.of((0, 1), 2), "box")
     assert lattice.to_lattice(np.array([[0.0, 1.0]])).tolist() == [[-REACH, REACH]]
+
+
+def test_the_largest_epsilon_and_the_widest_bounds_raise_no_warning():
+    rows = np.array([[0.2, -0.5]])
+    with warnings.catch_warnings(action="error"):
+        assert np.isfinite(Duchi(1.0, bounds=(-1e308, 1e308)).fit_transform(rows)).all()
+        fitted = LaplaceMechanism(2**63, bounds=(0, 1)).fit(rows)
+    assert "leaves no guarantee at this ε" in str(fitted.receipt_)

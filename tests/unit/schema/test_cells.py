@@ -163,3 +163,18 @@ def test_times_are_the_same_from_every_type(times):
     np.testing.assert_array_equal(read.days(np.array(times, dtype="datetime64[us]")), from_text)
     expected = [(time - datetime(1970, 1, 1)) / timedelta(1) for time in times]
     np.testing.assert_allclose(from_text, expected, rtol=1e-15, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *(np.complex64(1), np.array([1.0]), np.array(1j), np.ma.masked, np.timedelta64(1, "s")),
+        *(pd.Series([1.0]), np.longdouble("1e4000"), Decimal("sNaN")),
+    ],
+    ids=lambda cell: type(cell).__name__,
+)
+def test_no_cell_warns(cell):
+    """A warning would tell of a row, and a caller could turn it into an exception."""
+    with warnings.catch_warnings(record=True, action="always") as warned:
+        assert not np.isfinite(read.number(cell))
+    assert not warned

@@ -1,5 +1,7 @@
 """Kinds of columns: coordinates, what they mean, and every policy for missing cells."""
 
+import datetime
+import json
 import math
 import pickle
 
@@ -9,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sfumato._schema.kinds import Cycle, Date, Flag, Number
+from sfumato._schema.schema import Schema
 
 NAN = math.nan
 SCALES = [
@@ -166,3 +169,16 @@ def test_columns_travel(column):
 )
 def test_what_is_public_is_said(column, said):
     assert column.public() == said
+
+
+@pytest.mark.parametrize("kind", [datetime.date, np.datetime64, datetime.datetime])
+def test_dates_of_python_and_numpy_are_kept_as_text(kind):
+    """A model with its schema is saved as JSON, after the charge."""
+    ends = (
+        [kind("2020-01-01"), kind("2026-12-31")]
+        if kind is np.datetime64
+        else [kind(2020, 1, 1), kind(2026, 12, 31)]
+    )
+    declared, written = Schema(when=Date(*ends)), Schema(when=Date("2020-01-01", "2026-12-31"))
+    assert declared.columns["when"].ends == written.columns["when"].ends
+    assert Schema.from_dict(json.loads(json.dumps(declared.to_dict()))) == declared

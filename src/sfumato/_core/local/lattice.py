@@ -23,6 +23,8 @@ Units = Literal["data", "box"]
 BLOCK_ROWS = 2**16
 """Most rows that are perturbed at a time."""
 
+_LARGEST = float(np.finfo(np.float64).max)
+
 ROUNDING = 1 + Fraction(1, 2**30)
 """Factor of all scales, which covers the roundings of float64 when a row is snapped."""
 
@@ -106,7 +108,9 @@ class LocalLattice:
         values: Floats = np.asfortranarray(points, dtype=np.float64)
         if clamp:
             values = np.clip(values, -self.reach, self.reach)
-        values = values * self.steps + self.box.middle
+        # Far outside of wide bounds a report may be larger than any float64: it is the largest.
+        with np.errstate(over="ignore"):
+            values = np.clip(values * self.steps + self.box.middle, -_LARGEST, _LARGEST)
         # Again: roundings of float64 may pass a bound.
         return np.clip(values, self.box.lower, self.box.upper) if clamp else values
 

@@ -272,7 +272,8 @@ class LatticeLaplace(LatticeLDP):
 
     def variance(self, value: int) -> float:
         """Return the variance of a column's reports, in squared lattice steps."""
-        return 0.5 / math.sinh(0.5 / float(self.scale)) ** 2
+        # Beyond 300 steps an e-fold there is no noise, and sinh² leaves floating point.
+        return 0.5 / math.sinh(min(0.5 / float(self.scale), 300.0)) ** 2
 
 
 @dataclass(frozen=True)

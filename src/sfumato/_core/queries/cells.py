@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfumato._base.types import Floats, Ints, Lattice
+from sfumato._base.validation import in_digits, is_whole
 from sfumato._lattice.box import MAX_NUMBERS, REACH
 from sfumato._lattice.kernels import dispatch as kernels
 
@@ -48,10 +49,14 @@ class ByContent:
 
 def lattice_points(values: ArrayLike, name: str, shape: str) -> Ints:
     """Public points, rounded to the lattice, in an array that stays as it is."""
-    points = np.asarray(values, dtype=np.float64)
+    try:
+        with np.errstate(all="ignore"):
+            points = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be numbers, and of shape {shape}") from None
     if points.ndim != shape.count(",") + 1 or 0 in points.shape or not np.isfinite(points).all():
         raise ValueError(f"{name} must be finite and of shape {shape}, got {points.shape}")
-    lattice = np.clip(np.rint(points), -REACH, REACH).astype(np.int64)
+    lattice = np.clip(np.rint(points), -REACH, REACH).astype(np.int64, order="C")
     lattice.flags.writeable = False
     return lattice
 
@@ -106,16 +111,24 @@ class Grid:
     chapter: ClassVar[str] = "Core queries"
 
     def __post_init__(self) -> None:
+        given = self.per_axis, self.n_features
+        if not all(map(is_whole, given)):
+            raise TypeError(f"the slices and the axes of a grid are whole numbers, got {given}")
+        # Plain integers: those of NumPy wrap, and a power that wraps is a small number of cells.
+        object.__setattr__(self, "per_axis", int(self.per_axis))
+        object.__setattr__(self, "n_features", int(self.n_features))
         if not 1 <= self.per_axis <= 2 * REACH + 1 or self.n_features < 1:
             raise ValueError(
                 f"a grid needs 1 to {2 * REACH + 1} slices on at least one axis, "
                 f"got {self.per_axis} on {self.n_features}"
             )
-        if self.n_cells > MAX_NUMBERS:
+        # More than 25 axes of two slices are too many: no need to work out the power.
+        axes = min(self.n_features, MAX_NUMBERS.bit_length())
+        if self.per_axis**axes > MAX_NUMBERS:
             raise ValueError(
-                f"a grid of {self.per_axis} slices in {self.n_features} dimensions has "
-                f"{self.n_cells:.3g} cells; at most {MAX_NUMBERS:,} fit: take fewer slices, or a "
-                "method that does not enumerate a grid"
+                f"a grid of {self.per_axis} slices in {in_digits(self.n_features)} dimensions has "
+                f"{self.per_axis}^{in_digits(self.n_features)} cells; at most {MAX_NUMBERS:,} fit: "
+                "take fewer slices, fewer columns, or a method that does not enumerate a grid"
             )
 
     def __str__(self) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato._accounting.budget import Share
 from sfumato._base.types import Floats, Ints, Lattice
+from sfumato._base.validation import check_whole, in_digits
 from sfumato._core.answers import Answer
 from sfumato._core.mechanisms import Laplace
 from sfumato._core.private_data import PrivateData
@@ -49,8 +50,9 @@ class BlockPlan:
             raise ValueError(f"at least one centre and one block, got {self.k} and {self.blocks}")
         if self.k * self.blocks * self.n_features > MAX_NUMBERS:
             raise ValueError(
-                f"{self.k} centres in {self.blocks:,} blocks have more than {MAX_NUMBERS:,} "
-                "numbers: take fewer blocks"
+                f"{in_digits(self.k)} centres in {in_digits(self.blocks)} blocks and "
+                f"{self.n_features:,} columns have more than {MAX_NUMBERS:,} numbers: take fewer "
+                "blocks"
             )
 
     def edge_selections(self, share: Share) -> list[Selection]:
@@ -95,7 +97,7 @@ class BlockPlan:
         parts = []
         for i, (part, most) in enumerate(self._columns(share, ranges)):
             law = Laplace.fitting(part, most)
-            noise = f"± {law.std / self.blocks * box.step[i]:.3g} per mean"
+            noise = f"± {law.std / self.blocks * float(box.step[i]):.3g} per mean"
             name = f"means over {self.blocks} blocks of {self.k} centres"
             where = (slice(None), slice(i, i + 1))
             loss, shape = law.loss(most), (self.k, 1)
@@ -116,6 +118,9 @@ class BlockPlan:
 
 def release_block_means(data: PrivateData, k: int, blocks: int, share: Share, key: int) -> Answer:
     """See `Curator.block_means`."""
+    # Whole numbers of Python: a product of NumPy's would wrap around.
+    k, blocks = check_whole(k, "k"), check_whole(blocks, "blocks")
+    key = check_whole(key, "key", least=0)
     plan = BlockPlan(k, blocks, data.box.n_features, data.rows_per_neighbour)
     data.admit(plan, (BlockPlan,), share)
     for_range, for_means = share.evenly(2)

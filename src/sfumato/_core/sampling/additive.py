@@ -42,9 +42,10 @@ def check_scale(scale: Fraction) -> None:
     if scale <= 0:
         raise ValueError(f"a noise scale must be positive, got {scale}")
     if scale > MAX_SCALE:
+        log = math.log2(math.ceil(scale))
         raise ValueError(
-            f"noise of scale 2^{math.log2(math.ceil(scale)):.1f} lattice steps was asked for, "
-            "at most 2^44 is supported; a larger epsilon needs less noise"
+            f"noise of scale 2^{log:.1f} lattice steps was asked for, at most 2^44 is supported; "
+            f"a larger epsilon needs less noise: 2^{log - 44:.1f} times this one would do"
         )
 
 
@@ -52,7 +53,10 @@ def check_cube(scale: Fraction, dim: int) -> None:
     """Refuse a pair of scale and dimension that cube noise doesn't support."""
     check_scale(scale)
     if not 1 <= dim <= MAX_DIM:
-        raise ValueError(f"cube noise supports 1 to {MAX_DIM} dimensions, got {dim}")
+        raise ValueError(
+            f"cube noise supports 1 to {MAX_DIM} dimensions, got {dim}: fewer columns would work, "
+            "or Laplace or Gaussian noise"
+        )
     if dim > MAX_DIM_PER_SCALE * scale:
         raise ValueError(
             f"cube noise in {dim} dimensions needs a scale of at least {dim}/{MAX_DIM_PER_SCALE} "

@@ -100,6 +100,26 @@ def nearest_farther(rows: Lattice, centers: Ints, edges: Ints, state: Ints) -> N
         loops.add_counts(passed, state)
 
 
+def nearest_products(
+    rows: Lattice, centers: Ints, radii: Ints, bits: int, pairs: tuple[Ints, Ints], state: Ints
+) -> None:
+    """Add up products of coordinates of z for the rows nearest to each of k centres.
+
+    z is 2^(bits − 1), then y_i = sign(v_i)·⌊|v_i|·2^bits / max(R, ⌈√Σv²⌉)⌋ with v = row − centre
+    and the radius R of its cell. `pairs` are places in z, one for each number of a line of `state`.
+    Rows have no gaps. Products are below 2^24 and a block has at most 2^14 rows.
+    """
+    loops, (first, second) = loops_for(rows), pairs
+    step = max(1, min(_BLOCK_ROWS, _BLOCK_CELLS // (len(first) + len(centers))))
+    for block, labels in by_nearest(loops, rows, centers):
+        z = kernels_numpy.seen_from_center(block, labels, centers, radii, bits)
+        for start in range(0, len(z), step):
+            part = z[start : start + step]
+            member = np.arange(len(centers))[:, None] == labels[start : start + step]
+            found = np.dot(member.astype(np.float64), part[:, first] * part[:, second])
+            state += found.astype(np.int64)
+
+
 def grid_counts(rows: Lattice, per_axis: int, state: Ints) -> None:
     """Count the rows of each cell of a grid; `state` has shape (per_axis**d,), in C order."""
     loops = loops_for(rows)

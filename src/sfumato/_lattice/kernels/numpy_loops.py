@@ -93,6 +93,19 @@ def add_clipped(rows: Lattice, labels: Ints, centers: Ints, radii: Ints, state: 
     _add_sums(offsets, labels, state[:, 1:])
 
 
+def seen_from_center(rows: Lattice, labels: Ints, centers: Ints, radii: Ints, bits: int) -> Floats:
+    """Rows (n, d) as z (n, d + 1): half of 2^bits, then differences to the centre in its radii."""
+    offsets = _offsets(rows, labels, centers)
+    square = np.einsum("ij,ij->i", offsets, offsets)
+    lengths = np.ceil(np.sqrt(square))
+    lengths -= np.square(lengths - 1) >= square
+    lengths += np.square(lengths) < square
+    unit = np.maximum(lengths, radii[labels])
+    z = np.full((len(rows), rows.shape[1] + 1), float(1 << (bits - 1)))
+    z[:, 1:] = np.trunc(offsets * (1 << bits) / unit[:, np.newaxis])
+    return z
+
+
 def squares(rows: Lattice, labels: Ints, centers: Ints) -> Ints:
     """Squared distance of each row to the centre of its cell."""
     offsets = _offsets(rows, labels, centers)

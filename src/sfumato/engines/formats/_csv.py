@@ -3,14 +3,15 @@
 `_records` defines where records end and what quotes mean; a file in which that is ambiguous is
 refused when it is opened. After that no row can make reading fail: a record with too few fields has
 missing cells at its end, fields beyond the last column are ignored, blank lines are no records, and
-bytes that are not UTF-8 make their cell text. The values of a row depend on that row alone, on both
-the fast and the careful path. Nothing about the table is guessed from a row: see `Declared`.
+bytes that are no characters make their cell text. The values of a row depend on that row alone, on
+both the fast and the careful path. Nothing about the table is guessed from a row: see `Declared`.
 """
 
 from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -21,15 +22,20 @@ from sfumato._base.labels import MISSING
 from sfumato._base.types import Floats
 from sfumato._schema.cells import number, parsed
 from sfumato.engines.formats import _records
-from sfumato.engines.formats._records import BOM, QUOTE, Head, Span
+from sfumato.engines.formats._records import BOM, QUOTE, Head
 from sfumato.engines.formats._storage import StoredFile
 from sfumato.engines.formats._table import Block, Bools, Table
+from sfumato.engines.formats._text import UTF8, Span, TextFile, encoding_named, line_ends
 
 Header = bool | Literal["guess"] | None
 """Whether the first record names the columns; None is not declared."""
 
 _CHARACTERS = 4 * 2**20
 _SEPARATORS = ",;\t|"
+
+# A number with a decimal comma; and how all numbers of a text are turned into those with a point.
+_COMMA = re.compile(r"\s*[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
+_SWAPPED = str.maketrans(",.", ".,")
 
 
 @dataclass(frozen=True)
@@ -45,15 +51,25 @@ class Declared:
     names: frozenset[str] = frozenset()
     width: int | None = None
     at_least: bool = False
+    encoding: str | None = None
+    decimal: str | None = None
 
     def __post_init__(self) -> None:
-        if self.header not in (True, False, None, "guess"):
+        if not (self.header is None or isinstance(self.header, bool) or self.header == "guess"):
             raise ValueError(f"header must be True, False or None, got {self.header!r}")
         mark = self.separator
         if mark is not None and (
-            len(mark) != 1 or not mark.isascii() or mark.isalnum() or mark in "\"\r\n+-.'\0"
+            not isinstance(mark, str)
+            or len(mark) != 1
+            or not mark.isascii()
+            or mark.isalnum()
+            or mark in "\"\r\n+-.'\0"
         ):
             raise ValueError(f"a separator is one character such as , ; | or a tab, got {mark!r}")
+        if self.decimal not in (None, ".", ","):
+            raise ValueError(f"a decimal mark is a point or a comma, got {self.decimal!r}")
+        if self.decimal == "," == mark:
+            raise ValueError("a comma cannot separate fields and be the decimal mark as well")
 
 
 @dataclass(frozen=True)
@@ -71,27 +87,35 @@ class Delimited(Table):
     span: Span = (0, None)
     line: int = 1
     at_least: bool = False
+    encoding: str = UTF8
+    decimal: str = "."
 
     @classmethod
     def open(cls, file: StoredFile, declared: Declared) -> Delimited:
         """Find the columns, and refuse a file in which the ends of records are not clear."""
-        _records.refuse_utf16(file)
-        head = _records.head_of(file)
+        text = TextFile(file, encoding_named(declared.encoding or UTF8))
+        text.check_kind()
+        head = _records.head_of(text)
         if head is None and declared.header is not False:
             raise ValueError(f"{file} is empty: it has no columns")
-        table = (head and _named(file, head, declared)) or _unnamed(file, head, declared)
-        _records.checked(file, table.delimiter)
-        return table
+        table = (head and _named(text, head, declared)) or _unnamed(file, head, declared)
+        _records.checked(text, table.delimiter)
+        return replace(table, encoding=text.encoding, decimal=declared.decimal or ".")
+
+    @property
+    def text(self) -> TextFile:
+        """The file with its encoding."""
+        return TextFile(self.file, self.encoding)
 
     def about_rows(self) -> int:
         """Guess from the size of the file: eight characters in a cell, or two once compressed."""
-        per_cell = 2 if _records.is_zipped(self.file) else 8
+        per_cell = 2 if self.text.zipped else 8
         return self.file.size // (per_cell * len(self.names))
 
     def pieces(self, rows: int) -> list[Delimited]:
-        """Cut the file where records begin; one that is compressed stays whole."""
+        """Cut the file where records begin; one that is decompressed or decoded stays whole."""
         step = rows * 8 * len(self.names)
-        spans = _records.spans_of(self.file, self.delimiter, self.span[0], step)
+        spans = _records.spans_of(self.text, self.delimiter, self.span[0], step)
         return [replace(self, span=span) for span in spans]
 
     def blocks(self, positions: Sequence[int]) -> Iterator[Block]:
@@ -109,17 +133,42 @@ class Delimited(Table):
             plain = QUOTE not in text
             values = self._fast(records, positions) if plain and all(numbers) else None
             if values is None:
-                cells = (plain and self._even(records)) or self._fields(records)[0]
-                yield [cells[i :: len(self.names)] for i in positions]
+                yield self._columns(records, plain, positions, numbers)
             else:
                 yield list(values.T)
 
+    def texts(self, positions: Sequence[int], numbers: Sequence[bool]) -> Iterator[list[list[str]]]:
+        """As `columns`, always as text."""
+        for first, text in self._chunks():
+            records, _ = _records.records_in(text, first)
+            yield self._columns(records, QUOTE not in text, positions, numbers)
+
+    def _columns(
+        self, records: list[str], plain: bool, positions: Sequence[int], numbers: Sequence[bool]
+    ) -> list[list[str]]:
+        cells, width = (plain and self._even(records)) or self._fields(records)[0], len(self.names)
+        pairs = zip(positions, numbers, strict=True)
+        return [self._spelled(cells[i::width], is_number) for i, is_number in pairs]
+
+    def _spelled(self, cells: list[str], is_number: bool) -> list[str]:
+        """Cells with numbers as they are written with a point.
+
+        Where a comma is the decimal mark, 1.5 in a column of numbers is none: it may be 15 or 1500.
+        """
+        if self.decimal == ".":
+            return cells
+        return _swapped(cells) if is_number else _pointed(cells)
+
     def cells(self, position: int) -> Iterator[list[str]]:
-        return ([cell.strip() for cell in block] for block in super().cells(position))
+        same = replace(self, decimal=".")
+        return ([cell.strip() for cell in block] for (block,) in same.texts([position], [False]))
+
+    def labels(self, position: int) -> Iterator[list[str]]:
+        return (self._spelled(cells, False) for cells in self.cells(position))
 
     def _chunks(self) -> Iterator[tuple[int, str]]:
         """Yield runs of whole records, each with the number of its first line."""
-        with _records.reader(self.file, self.span) as file:
+        with self.text.text(self.span) as file:
             number = self.line
             while text := file.read(_CHARACTERS):
                 held = [text, file.readline()]
@@ -129,7 +178,7 @@ class Delimited(Table):
                     quotes += line.count(QUOTE)
                 text = "".join(held)
                 yield number, text.replace(BOM, "") if BOM in text else text
-                number += _records.line_ends(text)
+                number += line_ends(text)
 
     def _fast(self, lines: list[str], positions: Sequence[int]) -> Floats | None:
         """Parse lines of which every cell asked for is a number or empty; None if one is not."""
@@ -139,7 +188,8 @@ class Delimited(Table):
             return None
         if marks == 0 and not all(map(str.strip, lines)):
             return None
-        filled = _fill("\n".join(lines), mark).split("\n")
+        text = "\n".join(lines)
+        filled = _fill(text.translate(_SWAPPED) if self.decimal == "," else text, mark).split("\n")
         try:
             return np.loadtxt(filled, delimiter=mark, comments=None, usecols=positions, ndmin=2)
         except ValueError:
@@ -185,7 +235,7 @@ class Delimited(Table):
         values = np.empty((len(counts), len(positions)))
         text = np.zeros(values.shape, dtype=np.bool_)
         for j, position in enumerate(positions):
-            values[:, j], text[:, j] = _numbers(cells[position::width])
+            values[:, j], text[:, j] = _numbers(self._spelled(cells[position::width], True))
         ragged = [count < width or (count > width and not self.at_least) for count in counts]
         pairs = zip(lines, records, strict=True)
         places = np.array([n for n, record in pairs if not self._blank(record)], dtype=np.int64)
@@ -193,6 +243,16 @@ class Delimited(Table):
 
     def _blank(self, record: str) -> bool:
         return not record.strip(" \t") and self.delimiter not in record
+
+
+def _swapped(cells: list[str]) -> list[str]:
+    """Cells with points for commas and commas for points, but for those that are missing."""
+    return [c if c.strip().lower() in MISSING else c.translate(_SWAPPED) for c in cells]
+
+
+def _pointed(cells: list[str]) -> list[str]:
+    """Cells of which those that are numbers with a decimal comma have a point in its place."""
+    return [cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell for cell in cells]
 
 
 def fields(record: str, delimiter: str) -> list[str]:
@@ -210,23 +270,37 @@ def fields(record: str, delimiter: str) -> list[str]:
     return found + held
 
 
-def _named(file: StoredFile, head: Head, declared: Declared) -> Delimited | None:
+def _named(text: TextFile, head: Head, declared: Declared) -> Delimited | None:
     """The table, if its first record names the columns."""
     if declared.header is False:
         return None
+    file = text.file
     mark, found = _split_head(file, head, declared)
+    like_names = _looks_like_names(_pointed(found) if declared.decimal == "," else found)
+    if declared.header != "guess" or like_names:
+        _check_names(text, head)
     absent = declared.names - set(found)
     if declared.header is None and (absent or not declared.names):
         raise ValueError(_undeclared(file, absent))
-    if declared.header == "guess" and not _looks_like_names(found):
+    if declared.header == "guess" and not like_names:
         return None
-    names = tuple(_records.readable(name) or f"column {i}" for i, name in enumerate(found))
+    names = tuple(name or f"column {i}" for i, name in enumerate(found))
     return Delimited(file, mark, names, True, (head.end, None), head.next_line)
+
+
+def _check_names(text: TextFile, head: Head) -> None:
+    """Refuse a first record with bytes that are no characters; none of it is shown."""
+    if "\0" in head.text or _records.readable(head.text) != head.text:
+        raise ValueError(
+            f"{text}, line {head.line}: the line that names the columns is not {text.encoding}. "
+            "Say how the file is encoded, as --encoding cp1252, latin-1 or utf-16; in Python "
+            'TableFile(path, encoding="cp1252")'
+        )
 
 
 def _unnamed(file: StoredFile, head: Head | None, declared: Declared) -> Delimited:
     """The table, if its first record is a row: what it is like is declared."""
-    mark, width = _separator(file, declared) or ",", declared.width
+    mark, width = _separator(file, declared) or _usual(declared)[0], declared.width
     if declared.header == "guess" and head is not None:
         mark, found = _split_head(file, head, declared)
         width = len(found)
@@ -245,7 +319,7 @@ def _split_head(file: StoredFile, head: Head, declared: Declared) -> tuple[str, 
     mark = _separator(file, declared)
     if mark is None:
         unquoted = "".join(head.text.split(QUOTE)[::2])
-        marks = [m for m in _SEPARATORS if m in unquoted] or [","]
+        marks = [m for m in _usual(declared) if m in unquoted] or [_usual(declared)[0]]
         split = {m: {name.strip() for name in fields(head.text, m)} for m in marks}
         mark = min(marks, key=lambda m: len(declared.names - split[m]))
     return mark, [name.strip() for name in fields(head.text, mark)]
@@ -253,6 +327,11 @@ def _split_head(file: StoredFile, head: Head, declared: Declared) -> tuple[str, 
 
 def _separator(file: StoredFile, declared: Declared) -> str | None:
     return declared.separator or ("\t" if ".tsv" in file.name.lower() else None)
+
+
+def _usual(declared: Declared) -> str:
+    """What may separate fields where it is not declared; the first is the usual one."""
+    return _SEPARATORS[1:] if declared.decimal == "," else _SEPARATORS
 
 
 def _undeclared(file: StoredFile, absent: Set[str]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato._base import extra
 from sfumato._base.types import Floats
 from sfumato._base.validation import NoFeature
 from sfumato._schema.schema import Schema
@@ -145,7 +146,7 @@ def _pyarrow() -> Any:  # noqa: ANN401
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise ImportError('Parquet needs pyarrow: pip install "sfumato[parquet]"') from None
+        raise ImportError(f"Parquet needs pyarrow: {extra('parquet')}") from None
     return pyarrow
 
 
@@ -155,8 +156,11 @@ def _file(file: StoredFile) -> Any:  # noqa: ANN401
     try:
         # Pages are read as they are needed: a row group is not held as a whole.
         return arrow.parquet.ParquetFile(source, buffer_size=_BUFFER, pre_buffer=False)
-    except arrow.ArrowInvalid:
-        raise ValueError(f"{file} is not a Parquet file") from None
+    except (arrow.ArrowInvalid, OSError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise
+        # Messages of Arrow may show bytes of the file.
+        raise ValueError(f"{file} is not a Parquet file, or damaged") from None
 
 
 def is_number(kind: Any) -> bool:  # noqa: ANN401

@@ -7,83 +7,27 @@ unambiguous meaning: the file is refused, with the number of the line.
 
 from __future__ import annotations
 
-import gzip
 import io
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from typing import IO, Any, cast
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.formats._storage import Stamp, StoredFile
-
-Span = tuple[int, int | None]
-"""Bytes of a file, decompressed, from the first on, up to the other; None is the end."""
+from sfumato.engines.formats._storage import Stamp
+from sfumato.engines.formats._text import Span, TextFile, line_ends
 
 BOM = "\ufeff"
 """The byte-order mark. It is removed wherever it is: rows may have been moved."""
 
 
-def is_zipped(file: StoredFile) -> bool:
-    """Whether the name says that the file is compressed."""
-    return file.name.lower().endswith(".gz")
-
-
-def reader(file: StoredFile, span: Span = (0, None)) -> IO[str]:
-    """Open a file as text with its line ends as they are.
-
-    Bytes that are not UTF-8 become lone surrogates: they are no number, and stay apart.
-    """
-    start, stop = span
-    raw = binary(file)
-    if start:
-        raw.seek(start)
-    if stop is not None:
-        raw = cast(IO[bytes], io.BufferedReader(_Limited(raw, stop - start)))
-    return io.TextIOWrapper(raw, encoding="utf-8", errors="surrogateescape", newline="")
-
-
 def readable(text: str) -> str:
-    """Text that can be printed: a mark in place of bytes that are not UTF-8."""
+    """Text that can be printed: a mark in place of bytes that are no text."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def refuse_utf16(file: StoredFile) -> None:
-    """Refuse text in an encoding that would be read as garbage."""
-    with binary(file) as raw:
-        if raw.read(2) in (b"\xff\xfe", b"\xfe\xff"):
-            raise ValueError(f"{file} is UTF-16 text; save it as UTF-8")
-
-
-def binary(file: StoredFile) -> IO[bytes]:
-    """Open a file as bytes, decompressed."""
-    if not is_zipped(file):
-        return file.open()
-    return cast(IO[bytes], gzip.open(file.where if file.local else file.open()))
-
-
-class _Limited(io.RawIOBase):
-    """The next bytes of a file, at most so many."""
-
-    def __init__(self, raw: IO[bytes], left: int) -> None:
-        self._raw, self._left = raw, left
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:  # noqa: ANN401
-        found = self._raw.read(min(len(buffer), self._left))
-        buffer[: len(found)] = found
-        self._left -= len(found)
-        return len(found)
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
 
 
 QUOTE = '"'
@@ -92,10 +36,11 @@ QUOTE = '"'
 _CHUNK = 2**20
 _GRAIN = 2**16
 
-# Characters of a first record. One that is longer has lost the quote at its end.
-_LONGEST_HEAD = 2**22
+# Bytes of a record, and characters of the first. One that is longer is refused, so that what is
+# held is bounded, also of a small file that is large when it is decompressed.
+_LONGEST = 2**24
 
-_QUOTE, _NEWLINE = b'"\n'
+_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _MARK = BOM.encode()
 
 
@@ -109,12 +54,12 @@ class Head:
     next_line: int
 
 
-def head_of(file: StoredFile) -> Head | None:
+def head_of(file: TextFile) -> Head | None:
     """Read the first record that is not blank; None if there is none."""
-    with reader(file) as text:
+    with file.text() as text:
         line, end = 1, 0
         while record := _next_record(text, file):
-            end += len(record.encode("utf-8", "surrogateescape"))
+            end += file.length(record)
             after = line + line_ends(record)
             record = record.replace(BOM, "")
             if record.strip():
@@ -123,28 +68,21 @@ def head_of(file: StoredFile) -> Head | None:
     return None
 
 
-def _next_record(text: IO[str], file: StoredFile) -> str:
+def _next_record(text: IO[str], file: TextFile) -> str:
     held: list[str] = []
     quotes = length = 0
-    while line := text.readline(_LONGEST_HEAD):
+    while line := text.readline(_LONGEST):
         held.append(line)
         quotes += line.count(QUOTE)
         length += len(line)
-        if length >= _LONGEST_HEAD:
+        if length >= _LONGEST:
             raise ValueError(
-                f"{file}: the first record is longer than {_LONGEST_HEAD:,} characters; it seems "
-                "that a quote is never closed"
+                f"{file}: the first record is longer than {_LONGEST:,} characters; it seems that "
+                "a quote is never closed"
             )
         if quotes % 2 == 0:
             break
     return "".join(held)
-
-
-def line_ends(text: str) -> int:
-    """How many line ends there are in a text, inside quotes or not."""
-    if "\r" not in text:
-        return text.count("\n")
-    return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
 def without_end(record: str) -> str:
@@ -183,13 +121,13 @@ def lines_of(text: str) -> list[str]:
     return without_end(text).split("\n")
 
 
-def spans_of(file: StoredFile, delimiter: str, start: int, step: int) -> list[Span]:
+def spans_of(file: TextFile, delimiter: str, start: int, step: int) -> list[Span]:
     """Cut the records from byte `start` on into spans of about `step` bytes.
 
-    A compressed file stays whole. Ambiguous quotes are refused.
+    A file that is decompressed or decoded first stays whole. Ambiguous quotes are refused.
     """
     found = checked(file, delimiter)
-    if is_zipped(file):
+    if not file.can_be_cut:
         return [(start, None)]
     cuts, place = [start], start + step
     while (i := bisect_left(found, place)) < len(found):
@@ -198,13 +136,13 @@ def spans_of(file: StoredFile, delimiter: str, start: int, step: int) -> list[Sp
     return [*pairwise(cuts), (cuts[-1], None)]
 
 
-def checked(file: StoredFile, delimiter: str) -> tuple[int, ...]:
+def checked(file: TextFile, delimiter: str) -> tuple[int, ...]:
     """Look at every quote of a file; returns some of the bytes where a record begins."""
-    return _checked(file, file.stamp(), delimiter, _GRAIN)
+    return _checked(file, file.file.stamp(), delimiter, _GRAIN, _LONGEST)
 
 
 @lru_cache(maxsize=256)
-def _checked(file: StoredFile, _: Stamp, delimiter: str, grain: int) -> tuple[int, ...]:
+def _checked(file: TextFile, _: Stamp, delimiter: str, grain: int, longest: int) -> tuple[int, ...]:
     scan = _Scan(np.frombuffer(f'{delimiter}\n\r"'.encode(), dtype=np.uint8), grain)
     for offset, window in _windows(file):
         wrong = scan.look(offset, window)
@@ -214,6 +152,11 @@ def _checked(file: StoredFile, _: Stamp, delimiter: str, grain: int) -> tuple[in
                 "quoted as a whole, or something follows the quote that ends a field. Which rows "
                 "are meant is not guessed. Write such a field in quotes, with the quotes inside it "
                 'doubled ("say ""so""")'
+            )
+        if scan.longest > longest:
+            raise ValueError(
+                f"{file}, line {_line_of(file, scan.long)}: a record is longer than {longest:,} "
+                "bytes. It seems that line ends are missing, or that this is no text table"
             )
     if scan.inside:
         raise ValueError(
@@ -233,12 +176,18 @@ class _Scan:
     opened: int = 0
     starts: list[int] = field(default_factory=list)
     place: int = 0
+    record: int = 0
+    longest: int = 0
+    long: int = 0
 
     def look(self, offset: int, window: bytes) -> int | None:
         """Look at the bytes between the first and the last; returns where a quote is wrong."""
         body = memoryview(window)[1:-1]
         if not self.inside and QUOTE.encode() not in window[1:-1]:
-            self._note(offset, np.flatnonzero(np.frombuffer(body, np.uint8) == _NEWLINE))
+            data = np.frombuffer(body, np.uint8)
+            ends = np.flatnonzero(data == _NEWLINE)
+            self._note(offset, ends)
+            self._measure(offset, len(data), _with_returns(ends, data))
             return None
         data = np.frombuffer(window, dtype=np.uint8)
         quotes = np.flatnonzero(data[1:-1] == _QUOTE)
@@ -251,6 +200,9 @@ class _Scan:
         ends = np.flatnonzero(data[1:-1] == _NEWLINE)
         outside = (np.searchsorted(quotes, ends) + self.inside) % 2 == 0
         self._note(offset, ends[outside])
+        every = _with_returns(ends, data[1:-1])
+        outside = (np.searchsorted(quotes, every) + self.inside) % 2 == 0
+        self._measure(offset, len(body), every[outside])
         fresh = quotes[opening & (data[quotes] != _QUOTE)]
         if len(fresh):
             self.opened = offset + int(fresh[-1])
@@ -266,10 +218,25 @@ class _Scan:
             self.place = start + self.grain
             i = int(np.searchsorted(ends, self.place - offset))
 
+    def _measure(self, offset: int, size: int, ends: NDArray[np.intp]) -> None:
+        """Measure the records that end here, and what there is of the next one."""
+        places = np.concatenate(([self.record], ends + offset + 1, [offset + size]))
+        lengths = np.diff(places)
+        longest = int(np.argmax(lengths))
+        if lengths[longest] > self.longest:
+            self.longest, self.long = int(lengths[longest]), int(places[longest])
+        self.record = int(places[-2])
 
-def _windows(file: StoredFile) -> Iterator[tuple[int, bytes]]:
+
+def _with_returns(ends: NDArray[np.intp], data: NDArray[np.uint8]) -> NDArray[np.intp]:
+    r"""Line ends of every kind, of which those with a \n are known."""
+    returns = data == _RETURN
+    return np.flatnonzero(returns | (data == _NEWLINE)) if returns.any() else ends
+
+
+def _windows(file: TextFile) -> Iterator[tuple[int, bytes]]:
     """Yield the bytes of a file in order, each time with one byte before and one after them."""
-    with binary(file) as raw:
+    with file.binary(strict=True) as raw:
         head = raw.read(len(_MARK))
         offset = len(_MARK) if head == _MARK else 0
         held = b"\n" + head[offset:]
@@ -282,10 +249,10 @@ def _windows(file: StoredFile) -> Iterator[tuple[int, bytes]]:
         yield offset, held + b"\n"
 
 
-def _line_of(file: StoredFile, place: int) -> int:
+def _line_of(file: TextFile, place: int) -> int:
     """The number of the line that a byte is in, counted from 1."""
     ends, before = 0, b""
-    with binary(file) as raw:
+    with file.binary() as raw:
         while place > 0 and (chunk := raw.read(min(_CHUNK, place))):
             place -= len(chunk)
             text = before + chunk

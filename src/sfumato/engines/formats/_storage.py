@@ -11,6 +11,8 @@ from fnmatch import fnmatch
 from functools import cache
 from typing import IO, Any, cast
 
+from sfumato._base import extra
+
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 """One path, pattern, folder or address, or several of them."""
 
@@ -85,9 +87,7 @@ def _found(path: str, endings: tuple[str, ...]) -> list[StoredFile]:
     elif os.path.isdir(path):
         names, folder = [entry.path for entry in os.scandir(path) if entry.is_file()], True
     elif os.path.exists(path) or not _MAGIC & set(path):
-        names, folder = [path], False
-        if not os.path.exists(path):
-            raise FileNotFoundError(f"no such file: {path}")
+        names, folder = [_one(path)], False
     else:
         names, folder = glob.glob(path, recursive=True), False
         names = [name for name in names if os.path.isfile(name)]
@@ -104,6 +104,18 @@ def _found(path: str, endings: tuple[str, ...]) -> list[StoredFile]:
     if not found:
         raise FileNotFoundError(f"no file matches {path}")
     return found
+
+
+def _one(path: str) -> str:
+    """A path that is no folder and no pattern; refused if there is no file."""
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"no such file: {path}")
+    if not os.path.isfile(path):
+        raise ValueError(
+            f"{path} is a pipe or a device, not a file: rows are read more than once. Write them "
+            "into a file"
+        )
+    return path
 
 
 def _far(address: str) -> tuple[list[str], bool]:
@@ -134,7 +146,7 @@ def _fs() -> Any:  # noqa: ANN401
     try:
         import pyarrow.fs
     except ImportError:
-        raise ImportError('addresses need pyarrow: pip install "sfumato[parquet]"') from None
+        raise ImportError(f"addresses need pyarrow: {extra('parquet')}") from None
     return pyarrow.fs
 
 

@@ -99,6 +99,10 @@ class Table(ABC):
         """Read one column as it is: text, or values of its type."""
         return (column for (column,) in self.columns([position], [False]))
 
+    def labels(self, position: int) -> Iterator[Any]:
+        """Read one column as labels of rows: numbers in text are written with a point."""
+        return self.cells(position)
+
     def check(  # noqa: B027
         self, positions: Sequence[int], owner: int | None, schema: Schema | None = None
     ) -> None:
@@ -288,6 +292,9 @@ class ConcatTable(Table):
 
     def columns(self, positions: Sequence[int], numbers: Sequence[bool]) -> Iterator[list[Any]]:
         return (cells for table in self.tables for cells in table.columns(positions, numbers))
+
+    def labels(self, position: int) -> Iterator[Any]:
+        return (cells for table in self.tables for cells in table.labels(position))
 
     def check(
         self, positions: Sequence[int], owner: int | None, schema: Schema | None = None

@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from typing import ClassVar
 
 from sfumato._accounting.budget import Account, Caps, Ledger
 from sfumato._base.types import Rng
 from sfumato._core.curator import Curator
-from sfumato._synopsis import Criterion, check_criterion, check_range
+from sfumato._synopsis.curve import Criterion, check_criterion, check_range
 from sfumato.methods._auto import branches
 from sfumato.methods._auto.budget import (
     LOW,
@@ -27,6 +28,7 @@ from sfumato.methods._auto.budget import (
     middle_split,
     open_budget,
 )
+from sfumato.methods._auto.refine import MEANS, Aim
 from sfumato.methods._base import NUMBER, Centers, PlannedTask, Prediction, Task, chosen_k
 from sfumato.methods.formulas import RHO, eugkm_mse, step_mse
 
@@ -51,6 +53,7 @@ class Auto:
 
     k_range: tuple[int, int] = (2, 20)
     k_by: Criterion = "elbow"
+    _aim: ClassVar[Aim] = MEANS
 
     def __post_init__(self) -> None:
         check_criterion(self.k_by)
@@ -73,7 +76,7 @@ class Auto:
             return branches.mean_alone(curator, budget, "ε is too small for more")
         few = replace(task, k=k)
         choose = partial(chosen_k, few, self.k_range[0], self.k_by)
-        found = branches.found_by(curator, replace(budget, task=few), choose, rng)
+        found = branches.found_by(curator, replace(budget, task=few), choose, rng, self._aim)
         return found if k == task.k else branches.padded(found, task, rng)
 
     def predict(self, task: PlannedTask) -> Prediction:

@@ -37,6 +37,8 @@ from sfumato.methods._auto.levels import distributions, most_varied, n_numbers
 from sfumato.methods._auto.mixed import mean as mean_of
 from sfumato.methods._auto.mixed import refine_counts, with_distributions
 from sfumato.methods._auto.refine import (
+    MEANS,
+    Aim,
     Clusters,
     centers_of,
     merge,
@@ -48,11 +50,13 @@ from sfumato.methods._auto.refine import (
 from sfumato.methods._base import Centers, KChoice, Task, from_view, projection_of, to_view
 
 
-def found_by(curator: Curator, budget: FitBudget, choose: KChoice, rng: Rng) -> Centers:
+def found_by(
+    curator: Curator, budget: FitBudget, choose: KChoice, rng: Rng, aim: Aim = MEANS
+) -> Centers:
     """Query by the branch for so many columns."""
     d = budget.task.n_features
     if d <= LOW:
-        return _low(curator, budget, choose, rng)
+        return _low(curator, budget, choose, rng, aim)
     if d <= MIDDLE:
         split = middle_split(budget)
         axes = _columns(curator, split)
@@ -61,7 +65,7 @@ def found_by(curator: Curator, budget: FitBudget, choose: KChoice, rng: Rng) -> 
         if budget.n * budget.per_row(split.radii) <= FIND_RADIUS:
             return mean_alone(curator, budget, "noise hides how far rows reach")
         axes = _main_axes(curator, split, rng)
-    return _deep(curator, axes, split, choose, rng)
+    return _deep(curator, axes, split, choose, rng, aim)
 
 
 def padded(found: Centers, task: Task, rng: Rng) -> Centers:
@@ -115,7 +119,7 @@ _WIDE, _WIDEST = 0.95, 0.99
 _CLEAR_STEP = 0.01
 
 
-def _low(curator: Curator, budget: FitBudget, choose: KChoice, rng: Rng) -> Centers:
+def _low(curator: Curator, budget: FitBudget, choose: KChoice, rng: Rng, aim: Aim) -> Centers:
     """A histogram to choose between grid and tree, counts of its cells, then one clipped step."""
     task, n = budget.task, budget.n
     epsilon = budget.per_row(budget.epsilon)
@@ -134,7 +138,7 @@ def _low(curator: Curator, budget: FitBudget, choose: KChoice, rng: Rng) -> Cent
     rest = budget.per_row(float(budget.account.rest("pure").amount))
     noise = math.sqrt(task.n_features * (task.n_features + 3)) * k
     quantile = _WIDEST if rest and noise < _CLEAR_STEP * rest * n else _WIDE
-    found = centers_of(cells, k, quantile, rng)
+    found = centers_of(cells, k, aim.low or quantile, rng, aim)
     notes = (chosen, *how)
     if not twice:
         note = "no further step: too few rows × ε for each cluster"
@@ -283,8 +287,6 @@ def _domain(low: Floats, high: Floats) -> Domain:
     return Domain(*(tuple(ends.astype(int).tolist()) for ends in (np.floor(low), np.ceil(high))))
 
 
-_QUANTILE = 0.95
-
 # Small clusters first, as long as noise stays below a twelfth of their rows.
 _FINER = (8, 4, 2)
 _ROWS_PER_NOISE = 12
@@ -293,25 +295,31 @@ _ROWS_PER_NOISE = 12
 _BEYOND = 1.2
 
 
-def _deep(curator: Curator, axes: Axes, split: BudgetSplit, choose: KChoice, rng: Rng) -> Centers:
+def _deep(
+    curator: Curator, axes: Axes, split: BudgetSplit, choose: KChoice, rng: Rng, aim: Aim
+) -> Centers:
     """Cluster a PrivTree in these axes, move the centres there, then in all columns."""
     counted = on_tree(axes.curator, split.tree_shares(), axes.domain)
     k, how = choose(counted.synopsis, rng)
     many = _finer(split, k, axes.curator.box.n_features)
     many = min(many, max(k, int(np.count_nonzero(counted.weights)) // 2))
-    found = centers_of(counted, many, _QUANTILE, rng)
+    found = centers_of(counted, many, aim.deep, rng, aim)
     for part in split.inside:
-        found = merge(refine(axes.curator, found, split.steps.share(part)), k, rng)
+        found = merge(refine(axes.curator, found, split.steps.share(part)), k, rng, aim)
     points = np.clip(axes.lift(found.centers), -REACH, REACH)
     points = distributions(points, split.steps.fit.task.levels)
     radii = np.sqrt(np.square(found.radii / axes.scale) + axes.residual)
-    lifted = merge(Clusters(points, np.ones(len(points)), radii), k, rng)
-    moved = (_by_counts if counts_levels(split) else _in_full)(curator, lifted, split)
+    lifted = merge(Clusters(points, np.ones(len(points)), radii), k, rng, aim)
+    counts = aim.means and counts_levels(split)
+    if counts:
+        moved = _by_counts(curator, lifted, split)
+    else:
+        moved = _in_full(curator, replace(lifted, rates=aim.rate), split, aim.outside)
     steps = f"{len(split.inside)} clipped steps there and {len(split.full)} in all columns"
     notes = (
         f"PrivTree with {len(counted.weights):,} leaves in {axes.note}",
         *how,
-        f"{steps}, by counts of levels" if counts_levels(split) else steps,
+        f"{steps}, by counts of levels" if counts else steps,
     )
     return Centers(moved.centers, moved.sizes, notes)
 
@@ -322,14 +330,14 @@ def counts_levels(split: BudgetSplit) -> bool:
     return bool(task.levels) and errors_of(task, pure=split.steps.pure).by_counts
 
 
-def _outside(split: BudgetSplit, noise: float = 0.0) -> float:
+def _outside(split: BudgetSplit, noise: float = 0.0, least: float = MEANS.outside) -> float:
     """The part of rows that the radius of a full step leaves outside."""
     fit = split.steps.fit
-    return min(0.5, max(0.03, noise, 16 / (fit.per_row(split.radius) * fit.n)))
+    return min(0.5, max(least, noise, 16 / (fit.per_row(split.radius) * fit.n)))
 
 
-def _in_full(curator: Curator, moved: Clusters, split: BudgetSplit) -> Clusters:
-    """Clipped steps in all columns, each within a radius found for it."""
+def _in_full(curator: Curator, moved: Clusters, split: BudgetSplit, least: float) -> Clusters:
+    """Clipped steps in all columns, each within a radius found for it, `least` rows outside."""
     (k, d), fit = moved.centers.shape, split.steps.fit
     for i, part in enumerate(split.full):
         last = i == len(split.full) - 1
@@ -337,7 +345,7 @@ def _in_full(curator: Curator, moved: Clusters, split: BudgetSplit) -> Clusters:
             moved = _in_span(curator, moved, split)
         if split.asks_radius:
             noise = k * math.sqrt(d) * split.steps.noise(part, d) / fit.n
-            outside = _outside(split, noise)
+            outside = _outside(split, noise, least)
             share = split.radius_share(last=last)
             found = radius_around(curator, moved.centers, share, outside=outside, n=fit.n)
             radii = np.minimum(moved.radii, 1.2 * found) if d <= 12 else np.full(k, found)
@@ -373,7 +381,7 @@ def _in_span(curator: Curator, moved: Clusters, split: BudgetSplit) -> Clusters:
     longest = 2 * REACH * math.sqrt(points.shape[1])
     projection = projection_of(directions, middle, REACH / longest)
     seen, start = curator.view(projection), to_view(projection, points)
-    inside = Clusters(start, moved.sizes, moved.radii * REACH / longest)
+    inside = replace(moved, centers=start, radii=moved.radii * REACH / longest)
     for part in split.span:
         inside = refine(seen, inside, split.steps.share(part))
     shift = from_view(projection, inside.centers) - from_view(projection, start)

@@ -7,8 +7,8 @@ both in lattice steps unless said otherwise.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from sfumato._synopsis import Synopsis
 from sfumato._synopsis.cells import GridCells, LooseCells
 from sfumato._synopsis.denoise import denoise_grid, denoise_leaves, values_behind, values_between
 from sfumato._synopsis.kmeans import nearest, weighted_kmeans
+from sfumato._synopsis.kmedian import weighted_kmedian
 from sfumato.methods._auto.budget import COUNTS_PER_SUM, RowCount
 from sfumato.methods._base import nearest_to
 
@@ -31,11 +32,72 @@ _PATIENCE = 6
 
 @dataclass(frozen=True)
 class Clusters:
-    """Centres (k, d), noisy sizes (k,) in rows, and the radii (k,) that hold most of each."""
+    """Centres (k, d), noisy sizes (k,) in rows, and the radii (k,) that rows are clipped at.
+
+    `rates` (k,) say how far a centre moves for a mean clipped difference of 1.
+    """
 
     centers: Floats
     sizes: Floats
     radii: Floats
+    rates: Floats | float = 1.0
+
+
+class Solver(Protocol):
+    """k centres of points (n, d) with weights (n,), and their cost."""
+
+    def __call__(
+        self,
+        points: Floats,
+        weights: Floats,
+        k: int,
+        rng: Rng,
+        *,
+        widths: Floats | float = 0.0,
+        n_starts: int = 4,
+        patience: int = 10,
+    ) -> tuple[Floats, float]:
+        """`widths` are mean squared distances of rows from the point that stands for them."""
+
+
+def _kmeans(
+    points: Floats,
+    weights: Floats,
+    k: int,
+    rng: Rng,
+    *,
+    widths: Floats | float = 0.0,
+    n_starts: int = 4,
+    patience: int = 10,
+) -> tuple[Floats, float]:
+    """Widths add the same to the squared distances of all centres: they are not looked at."""
+    return weighted_kmeans(points, weights, k, rng, n_starts=n_starts, patience=patience)
+
+
+@dataclass(frozen=True)
+class Aim:
+    """Which centres are looked for, and at which radius rows are clipped on the way.
+
+    A step to means clips few rows. A step to medians clips most: the clipped differences are unit
+    vectors times the radius, their sum is the gradient of the sum of distances, and how far it
+    moves a centre depends on how far rows lie (Weiszfeld 1937). In few columns the cells say that.
+
+    `means` says whether centres are means, which can be counted, too. `low` is the part of a
+    cluster inside its radius in few columns, None where noise decides; `deep` that in more columns,
+    `outside` the least part of rows outside the radius of full steps, and `rate` how far these
+    steps move a centre for a mean clipped difference of 1.
+    """
+
+    solve: Solver
+    means: bool
+    low: float | None
+    deep: float
+    outside: float
+    rate: float
+
+
+MEANS = Aim(_kmeans, True, None, 0.95, 0.03, 1.0)
+MEDIANS = Aim(weighted_kmedian, False, 0.15, 0.5, 0.5, 1.2)
 
 
 # To few cells so many points per cluster are added, which together weigh next to nothing.
@@ -74,7 +136,7 @@ def on_tree(curator: Curator, shares: tuple[Share, ...], domain: Domain | None =
     return Counted(Synopsis(curator.box, cells, answer.values, answer.noise_std), weights)
 
 
-def centers_of(counted: Counted, k: int, quantile: float, rng: Rng) -> Clusters:
+def centers_of(counted: Counted, k: int, quantile: float, rng: Rng, aim: Aim = MEANS) -> Clusters:
     """Cluster the cells by their denoised counts; the radii hold a part `quantile` of these."""
     layout, weights = counted.synopsis.layout, counted.weights
     middles = layout[:]
@@ -87,14 +149,21 @@ def centers_of(counted: Counted, k: int, quantile: float, rng: Rng) -> Clusters:
         weights = np.append(weights, np.full(len(extra), _LIGHT * weights.sum() / len(extra)))
     held = weights > 0
     middles, halves, weights = middles[held], halves[held], weights[held]
-    centers, _ = weighted_kmeans(middles, weights, k, rng)
-    radii = radii_of(middles, weights, np.square(halves).sum(axis=1), centers, quantile)
-    own, _ = nearest(middles, centers)
-    return Clusters(centers * REACH, np.bincount(own, weights, k).astype(np.float64), radii * REACH)
+    squares = np.square(halves).sum(axis=1)
+    centers, _ = aim.solve(middles, weights, k, rng, widths=squares / 3)
+    radii = radii_of(middles, weights, squares, centers, quantile)
+    own, gaps = nearest(middles, centers)
+    sizes = np.bincount(own, weights, k).astype(np.float64)
+    rates: Floats | float = 1.0
+    if not aim.means:
+        pulls = np.minimum(1, radii[own] / np.sqrt(gaps + squares / 3))
+        moving = np.bincount(own, weights * pulls, k)
+        rates = np.where(moving > 0, sizes / np.where(moving > 0, moving, 1), 1.0)
+    return Clusters(centers * REACH, sizes, radii * REACH, rates)
 
 
-def merge(found: Clusters, k: int, rng: Rng) -> Clusters:
-    """Merge clusters to at most k by weighted k-means on their centres.
+def merge(found: Clusters, k: int, rng: Rng, aim: Aim = MEANS) -> Clusters:
+    """Merge clusters to at most k by clustering their centres, weighted by their sizes.
 
     A merged radius is the root mean square of what it holds: how far the old centres are from the
     new one, and the old radii. Where nothing is held it is the median of the old ones.
@@ -102,7 +171,9 @@ def merge(found: Clusters, k: int, rng: Rng) -> Clusters:
     if len(found.centers) <= k:
         return found
     centers, radii, weights = found.centers, found.radii, np.maximum(found.sizes, 1.0)
-    merged, _ = weighted_kmeans(centers, weights, k, rng, n_starts=_STARTS, patience=_PATIENCE)
+    merged, _ = aim.solve(
+        centers, weights, k, rng, widths=np.square(radii), n_starts=_STARTS, patience=_PATIENCE
+    )
     own, squares = nearest(centers, merged)
     held = np.bincount(own, weights, k).astype(np.float64)
     spread = np.bincount(own, weights * (squares + np.square(radii)), k)
@@ -206,8 +277,9 @@ _MANY = 24
 def refine(curator: Curator, found: Clusters, share: Share, shrink: Shrink = "each") -> Clusters:
     """Move every centre by the noisy mean of its rows' differences, each clipped at its radius.
 
-    A shift no longer than its noise is shrunk towards nothing: centre by centre (James, Stein
-    1961), or by a prior fitted to all coordinates of all shifts.
+    The mean is multiplied by the rate of its centre. A shift no longer than its noise is shrunk
+    towards nothing: centre by centre (James, Stein 1961), or by a prior fitted to all coordinates
+    of all shifts.
     """
     cells = nearest_to(found.centers)
     lengths = whole(found.radii, cells.n_features)
@@ -218,14 +290,15 @@ def refine(curator: Curator, found: Clusters, share: Share, shrink: Shrink = "ea
         totals = curator.sums(cells, share=for_sums, counts=for_counts, radius=lengths)
     sizes = totals.sizes
     rows = np.maximum(sizes.values, 2 * sizes.noise_std)
-    shifts = totals.sums.values / rows[:, None]
-    stds = totals.sums.noise_std * np.array(lengths) / max(lengths) / rows
+    held = rows / found.rates
+    shifts = totals.sums.values / held[:, None]
+    stds = totals.sums.noise_std * np.array(lengths) / max(lengths) / held
     if shrink == "pooled":
         shifts = towards_each_other(shifts, stds**2, cells.centers)
     else:
         shifts = towards_zero(shifts, stds**2)
     moved = cells.centers + shortened(shifts, np.array(lengths, dtype=np.float64))
-    return Clusters(np.clip(moved, -REACH, REACH), sizes.values, found.radii)
+    return replace(found, centers=np.clip(moved, -REACH, REACH), sizes=sizes.values)
 
 
 def whole(radii: Floats, n_features: int) -> tuple[int, ...]:

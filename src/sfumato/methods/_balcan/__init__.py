@@ -42,6 +42,7 @@ from sfumato.methods._base import (
     PlannedTask,
     Prediction,
     Task,
+    check_amount,
     size_and_rest,
     sizes_of,
 )
@@ -96,6 +97,7 @@ class Balcan:
 
     def caps(self, task: Task) -> Caps:
         """All pure; or Gaussian noise for the averages where δ allows it and it is the smaller."""
+        check_amount(task)
         # Without a declared number of rows, what even two of them would need is refused.
         n = 2.0 if task.n_rows is None else float(task.n_rows)
         sizes, parts = self.sizes(task, n), self.parts()

@@ -241,7 +241,7 @@ def test_quotes_without_one_meaning_are_refused_with_their_line(
 
 
 def test_a_first_record_that_never_ends_is_not_held(table, monkeypatch):
-    monkeypatch.setattr(records, "_LONGEST_HEAD", 1000)
+    monkeypatch.setattr(records, "_LONGEST", 1000)
     with pytest.raises(ValueError, match="longer than 1,000 characters"):
         layout_of(table('"a,b\n' + "1,2\n" * 1000), header=True)
 

@@ -1,0 +1,158 @@
+"""Centres that were released: the nearest of them, distances to them, what tells them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sfumato._base.distances import squared_distances
+from sfumato._base.files import array_in
+from sfumato._base.types import Floats, Ints
+from sfumato._core.curator import Curator
+from sfumato._released_model import ReleasedModel, check_own_rows
+
+if TYPE_CHECKING:
+    from sfumato._explaining import Explanation
+
+
+class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ReleasedModel):
+    """Centres that were released, and what can be done with them at no further cost.
+
+    A subclass has `fit`, which sets `cluster_centers_`, (k, d) in the user's units, and `box_`.
+    """
+
+    cluster_centers_: Floats
+    encoded_centers_: Floats
+    cluster_sizes_: Floats
+
+    def predict(self, X: Any) -> Ints:  # noqa: ANN401
+        """Return the index of the nearest centre for rows that the caller brings.
+
+        Near is meant as in the fit: columns scaled by their bounds, rows clipped into them. Masked
+        cells and those that are not finite numbers are missing: distances are over the columns that
+        a row has, unless the model was fitted with `nan="center"` or "drop", where missing cells
+        are at the centre of their column. A row that has none is nearest to the first centre. With
+        a schema, columns of a data frame go by name; weights of rows are not looked at.
+        """
+        return super().predict(X)
+
+    def transform(self, X: Any) -> Floats:  # noqa: ANN401
+        """Return the distances to every centre, in the cube [−1, 1]^d that the bounds span."""
+        return np.concatenate([np.sqrt(squared) for squared in self._distances(X)])
+
+    def score(self, X: Any, y: None = None) -> float:  # noqa: ANN401
+        """Return minus the sum of squared distances to the nearest centre, as scikit-learn does.
+
+        For rows that the caller brings; distances are those of `transform`.
+        """
+        return -float(sum(squared.min(axis=1).sum() for squared in self._distances(X)))
+
+    def fit_transform(self, X: Any, y: None = None, *, groups: Any = None) -> Floats:  # noqa: ANN401
+        """Fit, then transform the caller's own rows: for their owner, not a release."""
+        check_own_rows(X)
+        distances: Floats = self.fit(X, groups=groups).transform(X)
+        return distances
+
+    def explain(
+        self,
+        curator: Curator,
+        columns: Iterable[str] | None = None,
+        *,
+        epsilon: float = 0.2,
+        delta: float = 0.0,
+    ) -> Explanation:
+        """Say what tells the clusters apart, from new answers about the rows of a curator.
+
+        It costs (epsilon, delta) of the curator's budget.
+
+        Parameters
+        ----------
+        curator : Curator
+            The rows, with the schema or the bounds of this model. A schema may have more columns
+            than the model's: clusters can be explained by columns that took no part in the fit.
+        columns : list of str, optional
+            The columns to explain by. By default all are looked at; where there are too many to
+            count each with little noise, those that tell the clusters apart best are chosen.
+        epsilon : float, default=0.2
+            The privacy budget ε of the explanation.
+        delta : float, default=0.0
+            0 is pure ε-DP; a δ above 0 allows Gaussian noise, where that is less.
+
+        Returns
+        -------
+        explanation : Explanation
+            Noisy distributions with error bars, columns in order, sentences, and a receipt.
+
+        """
+        from sfumato._explaining import explain
+
+        check_is_fitted(self)
+        if not isinstance(curator, Curator):
+            raise TypeError(
+                "an explanation is charged to the budget of the rows: pass their Curator, got "
+                f"{type(curator).__name__}"
+            )
+        plain = self.schema_ is None
+        return explain(
+            curator,
+            self._cube_centers if plain else self.encoded_centers_,
+            sizes=self.cluster_sizes_,
+            box=self.box_ if plain else None,
+            schema=self.schema_,
+            columns=columns,
+            epsilon=epsilon,
+            delta=delta,
+        )
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    @property
+    def cluster_profiles_(self) -> list[dict[str, Any]]:
+        """With a schema: every centre in the user's words, by column."""
+        if self.schema_ is None:
+            raise AttributeError
+        return self.schema_.in_words(self.encoded_centers_)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name == "cluster_profiles_" and hasattr(self, "cluster_centers_"):
+            raise AttributeError("centres have words where the columns have a schema: schema=…")
+        super().__getattr__(name)
+
+    def _labels(self, points: Floats) -> Ints:
+        nearest: Ints = squared_distances(points, self._cube_centers).argmin(axis=1)
+        return nearest
+
+    def _distances(self, X: Any) -> Iterator[Floats]:  # noqa: ANN401
+        """Squared distances to the centres, in the cube, over the columns that a row has."""
+        return (squared_distances(points, self._cube_centers) for points in self._points(X))
+
+    @property
+    def _cube_centers(self) -> Floats:
+        """The centres (k, d) in the cube that the bounds span."""
+        plain = self.schema_ is None
+        return self.box_.to_cube(self.cluster_centers_ if plain else self.encoded_centers_)
+
+    def _released(self) -> dict[str, Any]:
+        encoded = {}
+        if self.schema_ is not None:
+            words, points = self.cluster_profiles_, self.encoded_centers_.tolist()
+            encoded = {"profiles": words, "encoded_centers": points}
+        return {
+            **encoded,
+            "cluster_centers": self.cluster_centers_.tolist(),
+            "cluster_sizes": self.cluster_sizes_.tolist(),
+        }
+
+    def _restore(self, data: dict[str, Any]) -> None:
+        schema = self.schema_
+        if schema is not None:
+            self.encoded_centers_ = array_in(data["encoded_centers"], None, schema.dimensions)
+        width = len(schema.number_names) if schema else self.box_.n_features
+        self.cluster_centers_ = array_in(data["cluster_centers"], None, width)
+        self.cluster_sizes_ = array_in(data["cluster_sizes"], len(self.cluster_centers_))
