@@ -29,7 +29,7 @@ from sfumato._schema.schema import Schema
 from sfumato._synopsis import Synopsis
 from sfumato.engines._progress import shown
 from sfumato.engines._threads import threads
-from sfumato.methods import Task
+from sfumato.methods import Centers, Task
 from sfumato.methods._base import check_rows
 
 
@@ -81,6 +81,10 @@ class PrivateFit(ReleasedModel):
     def _keep_found(self, found: Any, curator: Curator) -> None:  # noqa: ANN401
         """Keep what a method found, in the user's units."""
         raise TypeError(f"{type(self).__name__} keeps nothing")
+
+    def _bars_in_words(self) -> tuple[str, ...]:
+        """The error bars of each centre, for the receipt."""
+        return ()
 
     def fit(
         self,
@@ -172,6 +176,7 @@ class PrivateFit(ReleasedModel):
             neighbours=curator.neighbours,
             chapters=(*curator.ledger.chapters, curator.source, *tables, "Estimator"),
             notes=(*curator.notes, *notes, *found.notes, _nan_note(curator.box.nan)),
+            centers=self._bars_in_words(),
         )
         if found.synopsis is not None:
             synopsis = replace(found.synopsis, box=replace(curator.box), schema=curator.schema)
@@ -236,6 +241,11 @@ def keep_centers(model: Any, points: Floats, curator: Curator) -> None:  # noqa:
     model.schema_ = schema
     model.encoded_centers_ = schema.settled(points / REACH)
     model.cluster_centers_ = schema.decode(model.encoded_centers_)
+
+
+def keep_errors(model: Any, found: Centers, curator: Curator) -> None:  # noqa: ANN401
+    """Keep the error bars of centres and sizes, if the method says them."""
+    model._errors = found.errors and found.errors.times(unit_of(curator.schema))  # noqa: SLF001
 
 
 def unit_of(schema: Schema | None) -> float:

@@ -13,7 +13,9 @@ from sfumato._base.distances import squared_distances
 from sfumato._base.files import array_in
 from sfumato._base.types import Floats, Ints
 from sfumato._core.curator import Curator
+from sfumato._error_bars import check_level, intervals_of, lines_of, size_intervals, std_of
 from sfumato._released_model import ReleasedModel, check_own_rows
+from sfumato._uncertainty import Errors
 
 if TYPE_CHECKING:
     from sfumato._explaining import Explanation
@@ -28,6 +30,7 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
     cluster_centers_: Floats
     encoded_centers_: Floats
     cluster_sizes_: Floats
+    _errors: Errors | None = None
 
     def predict(self, X: Any) -> Ints:  # noqa: ANN401
         """Return the index of the nearest centre for rows that the caller brings.
@@ -108,6 +111,49 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
             delta=delta,
         )
 
+    def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Intervals of the centres and of the sizes, from the known noise, at no further cost.
+
+        What the last step of the method would have given without its noise, with all that came
+        before as it was, lies inside with probability `level`, each number by itself. How rows
+        were sampled from a population is no part of it: docs/error-bars.md.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            The probability, between 0 and 1.
+
+        Returns
+        -------
+        centers : ndarray of shape (n_clusters, n_features, 2)
+            Lower and upper ends, in the units and columns of `cluster_centers_`.
+        sizes : ndarray of shape (n_clusters, 2)
+            Lower and upper ends, in those of `cluster_sizes_`; none is below 0.
+
+        """
+        check_is_fitted(self)
+        level = check_level(level)
+        if self._errors is None or self._errors.centers is None or self._errors.sizes is None:
+            raise AttributeError(_unknown(self, "intervals"))
+        found = intervals_of(
+            self._errors.centers, self.cluster_centers_, level, self.box_, self.schema_
+        )
+        return found, size_intervals(self._errors.sizes, self.cluster_sizes_, level)
+
+    @property
+    def cluster_centers_std_(self) -> Floats:
+        """The deviation of the noise on each number of the centres, before any shrinking."""
+        if self._errors is None or self._errors.centers is None:
+            raise AttributeError
+        return std_of(self._errors.centers, self.box_, self.schema_)
+
+    @property
+    def cluster_sizes_std_(self) -> Floats:
+        """The deviation of the noise on each size, (k,)."""
+        if self._errors is None or self._errors.sizes is None:
+            raise AttributeError
+        return self._errors.sizes.stds
+
     @property
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
@@ -122,6 +168,8 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
     def __getattr__(self, name: str) -> NoReturn:
         if name == "cluster_profiles_" and hasattr(self, "cluster_centers_"):
             raise AttributeError("centres have words where the columns have a schema: schema=…")
+        if name in _STDS and hasattr(self, "cluster_centers_"):
+            raise AttributeError(_unknown(self, name))
         super().__getattr__(name)
 
     def _labels(self, points: Floats) -> Ints:
@@ -132,6 +180,10 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
         """Squared distances to the centres, in the cube, over the columns that a row has."""
         return (squared_distances(points, self._cube_centers) for points in self._points(X))
 
+    def _bars_in_words(self) -> tuple[str, ...]:
+        """One line for each centre, for the receipt."""
+        return () if self._errors is None else lines_of(self._errors, self.box_, self.schema_)
+
     @property
     def _cube_centers(self) -> Floats:
         """The centres (k, d) in the cube that the bounds span."""
@@ -139,10 +191,12 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
         return self.box_.to_cube(self.cluster_centers_ if plain else self.encoded_centers_)
 
     def _released(self) -> dict[str, Any]:
-        encoded = {}
+        encoded: dict[str, Any] = {}
         if self.schema_ is not None:
             words, points = self.cluster_profiles_, self.encoded_centers_.tolist()
             encoded = {"profiles": words, "encoded_centers": points}
+        if self._errors is not None:
+            encoded["errors"] = self._errors.to_dict()
         return {
             **encoded,
             "cluster_centers": self.cluster_centers_.tolist(),
@@ -155,4 +209,19 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
             self.encoded_centers_ = array_in(data["encoded_centers"], None, schema.dimensions)
         width = len(schema.number_names) if schema else self.box_.n_features
         self.cluster_centers_ = array_in(data["cluster_centers"], None, width)
-        self.cluster_sizes_ = array_in(data["cluster_sizes"], len(self.cluster_centers_))
+        k = len(self.cluster_centers_)
+        self.cluster_sizes_ = array_in(data["cluster_sizes"], k)
+        if "errors" in data:
+            self._errors = Errors.from_dict(data["errors"], k, self.box_.n_features)
+
+
+_STDS = ("cluster_centers_std_", "cluster_sizes_std_")
+
+
+def _unknown(model: Any, name: str) -> str:  # noqa: ANN401
+    """Why a model has no error bars, and what has."""
+    return (
+        f"this model has no {name}: its method does not say how noise moves what it finds, or it "
+        "was saved by an earlier version; method='auto' says, and so do all that end with noisy "
+        "means or counts. The noise of every query is in receipt_"
+    )
