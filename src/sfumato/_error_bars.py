@@ -6,12 +6,15 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from sfumato._base.types import Floats
 from sfumato._lattice.box import REACH, Box
 from sfumato._schema.kinds import Column, Cycle
 from sfumato._schema.levels import Category
 from sfumato._schema.schema import Schema
+from sfumato._synopsis import Synopsis
+from sfumato._synopsis.evidence import evidence_of
 from sfumato._uncertainty import Errors, Estimate, deviations
 
 # Coordinates that a derivative is taken over.
@@ -89,6 +92,48 @@ def lines_of(errors: Errors, box: Box, schema: Schema | None) -> tuple[str, ...]
         lines.append(f"centre {i}: {', '.join(parts)}")
     more = len(known.values) - MOST_LINES
     return (*lines, *([f"{more:,} more centres"] if more > 0 else []))
+
+
+REAL = 0.95
+"""The evidence from which on a cluster is taken for real."""
+
+
+def doubts(evidence: Floats) -> str:
+    """Which clusters have too little evidence, in a sentence; nothing if none has."""
+    found = np.flatnonzero(evidence < REAL)
+    if not len(found):
+        return ""
+    listed = ", ".join(map(str, found[:10])) + (", …" if len(found) > 10 else "")
+    return (
+        f"{len(found)} of {len(evidence)} clusters may be made by noise or be parts of one: "
+        f"{listed}; evidence_ says how sure each is. Ask for fewer clusters, or spend more ε"
+    )
+
+
+def evidence_in_cells(synopsis: Synopsis, centers: Floats, unit: float, seed: int) -> Floats:
+    """Evidence (k,) of centres (k, d) in the cube, by valleys of density among released cells."""
+    rng = np.random.default_rng(seed)
+    weights, std = synopsis.weights / unit, synopsis.noise_std / unit
+    return evidence_of(synopsis.layout, weights, std, centers, rng)
+
+
+def evidence_in_numbers(errors: Errors, points: Floats) -> Floats:
+    """Evidence (k,) where no cells were released: sizes and gaps against their noise alone.
+
+    points: (k, d), lattice steps. A cluster that is a part of another is not found out here.
+    """
+    chances = np.zeros(len(points))
+    if errors.sizes is not None:
+        deviations_above = errors.sizes.values / np.maximum(errors.sizes.stds, 1e-300)
+        chances = np.exp(-math.sqrt(2) * np.maximum(deviations_above, 0)) / 2
+    if errors.centers is not None and len(points) > 1:
+        stds = np.maximum(errors.centers.stds, 1e-300)
+        for i, point in enumerate(points):
+            gaps = np.square(points - point) / (np.square(stds) + np.square(stds[i]))
+            together = special.gammaincc(points.shape[1] / 2, gaps.sum(axis=1) / 2)
+            chances[i] = max(chances[i], float(np.delete(together, i).max()))
+    found: Floats = 1 - np.minimum(len(points) * chances, 1.0)
+    return found
 
 
 def _share_scale(column: Category) -> float:

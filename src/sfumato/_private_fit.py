@@ -166,7 +166,7 @@ class PrivateFit(ReleasedModel):
         """Keep what was released, and nothing else."""
         # A copy: what a box remembers of its use would tell whether there were rows.
         self.box_ = replace(curator.box)
-        for earlier in ("encoded_centers_", "schema_", "synopsis_", "request_"):
+        for earlier in ("encoded_centers_", "schema_", "synopsis_", "request_", "_evidence"):
             self.__dict__.pop(earlier, None)
         self._keep_found(found, curator)
         tables = ("Tables with a schema",) if curator.schema else ()

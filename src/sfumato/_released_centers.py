@@ -13,7 +13,17 @@ from sfumato._base.distances import squared_distances
 from sfumato._base.files import array_in
 from sfumato._base.types import Floats, Ints
 from sfumato._core.curator import Curator
-from sfumato._error_bars import check_level, intervals_of, lines_of, size_intervals, std_of
+from sfumato._error_bars import (
+    check_level,
+    doubts,
+    evidence_in_cells,
+    evidence_in_numbers,
+    intervals_of,
+    lines_of,
+    size_intervals,
+    std_of,
+)
+from sfumato._lattice.box import REACH
 from sfumato._released_model import ReleasedModel, check_own_rows
 from sfumato._uncertainty import Errors
 
@@ -155,6 +165,38 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
         return self._errors.sizes.stds
 
     @property
+    def evidence_(self) -> Floats:
+        """How surely each cluster is real, (k,), from 0 to 1; worked out at the first look.
+
+        With a synopsis: 1 − the chance that one clump, and noise, show such valleys of density
+        around the centre. Without: sizes and distances of centres against their noise alone.
+        `print(model)` says which clusters are below 0.95.
+        """
+        found = self.__dict__.get("_evidence")
+        if found is None:
+            self._evidence = found = self._worked_out_evidence()
+        return found
+
+    def __str__(self) -> str:
+        # Not a warning of `fit`: a filter that makes errors of warnings would lose what was paid.
+        text = repr(self)
+        known = hasattr(self, "cluster_centers_") and hasattr(self, "evidence_")
+        sentence = doubts(self.evidence_) if known else ""
+        return f"{text}\nWarning: {sentence}" if sentence else text
+
+    def _worked_out_evidence(self) -> Floats:
+        seed = getattr(self, "random_state", None)
+        synopsis = self.__dict__.get("synopsis_")
+        if synopsis is not None:
+            unit = self.schema_.weights.unit if self.schema_ and self.schema_.weights else 1.0
+            whole = isinstance(seed, int | np.integer)
+            number = int(seed) if whole and seed is not None else 0
+            return evidence_in_cells(synopsis, self._cube_centers, unit, number)
+        if self._errors is None or self._errors.sizes is None:
+            raise AttributeError
+        return evidence_in_numbers(self._errors, self._cube_centers * REACH)
+
+    @property
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
 
@@ -215,7 +257,7 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
             self._errors = Errors.from_dict(data["errors"], k, self.box_.n_features)
 
 
-_STDS = ("cluster_centers_std_", "cluster_sizes_std_")
+_STDS = ("cluster_centers_std_", "cluster_sizes_std_", "evidence_")
 
 
 def _unknown(model: Any, name: str) -> str:  # noqa: ANN401
