@@ -31,6 +31,8 @@ SHALLOW = 0.3
 
 # A centre that is this much thinner than its neighbour is no part of a clump that was split.
 _NOTHING = 0.1
+# Provided that its neighbour is so many deviations of its noise above nothing.
+_CLEAR = 4.0
 
 # Of more centres only the nearest are looked at.
 _NEIGHBOURS = 12
@@ -88,14 +90,19 @@ def _chances(
     densities = shares.table @ weights[shares.cells]
     level = max(float(min(densities[0], densities[-1])), 0.0)
     variances = noise_std**2 + level * shares.volumes
-    under_null = _depth(draws @ _root((shares.table * variances) @ shares.table.T).T)
-    found = float(_depth(densities[None])[0] - SHALLOW * level - under_null.mean())
+    flat = np.full(_PLACES, level)
+    flat[[0, -1]] = np.maximum(densities[[0, -1]], level)
+    noise = draws @ _root((shares.table * variances) @ shares.table.T).T
+    by_chance = max(float(_depth(flat + noise).mean()), 0.0)
+    found = float(_depth(densities[None])[0]) - SHALLOW * level - by_chance
     lowest = _MIDDLE.start + int(densities[_MIDDLE].argmin())
     contrast = shares.table[-1 if densities[-1] < densities[0] else 0] - shares.table[lowest]
     sampled = float(np.square(contrast) @ (level * shares.volumes))
     looks = min((2 / (_AROUND * apart)) ** ends.shape[1], float(len(cells))) + 1
     chance = float(looks) * _tail(found, np.abs(contrast) * noise_std, sampled)
-    alone = densities[[0, -1]] > densities[[-1, 0]] / _NOTHING
+    both = densities[[0, -1]]
+    clear = both > _CLEAR * noise_std * np.linalg.norm(shares.table[[0, -1]], axis=1)
+    alone = clear & (both > both[::-1] / _NOTHING)
     return 0.0 if alone[0] else chance, 0.0 if alone[1] else chance
 
 
