@@ -27,7 +27,7 @@ from sfumato._core.queries.counts import Totals
 from sfumato._core.testing import RecordingCurator, ReplayedNoise, Transcript
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.kmeans import nearest
-from sfumato.methods import DPLloyd, EUGkM, Hybrid, Method, Sukpisit
+from sfumato.methods import DPLloyd, EUGkM, Method, Sukpisit
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "bench" / "tables" / "intervals.csv"
@@ -147,7 +147,7 @@ CASES = {
         type(method).__name__.lower(): Case(
             "5 clumps, 3,000 × 2", 5, lambda: clumps(3000, 2, 5), method, fits=FEWER
         )
-        for method in (EUGkM(), Hybrid(), DPLloyd(iterations=3), Sukpisit(max_iter=3))
+        for method in (EUGkM(), DPLloyd(iterations=3), Sukpisit(max_iter=3))
     },
 }
 

@@ -15,6 +15,7 @@ from sfumato._base.types import Floats, Rng
 from sfumato._base.validation import check_delta, check_epsilon, is_private
 from sfumato._core.curator import Curator
 from sfumato._core.queries.breakdown import Levels
+from sfumato._error_bars import lines_of
 from sfumato._lattice.box import REACH, NanPolicy
 from sfumato._private_bounds.estimate import UnpreparedRows
 from sfumato._released_model import (
@@ -84,7 +85,8 @@ class PrivateFit(ReleasedModel):
 
     def _bars_in_words(self) -> tuple[str, ...]:
         """The error bars of each centre, for the receipt."""
-        return ()
+        errors = self.__dict__.get("_errors")
+        return () if errors is None else lines_of(errors, self.box_, self.schema_)
 
     def fit(
         self,

@@ -19,7 +19,6 @@ from sfumato._error_bars import (
     evidence_in_cells,
     evidence_in_numbers,
     intervals_of,
-    lines_of,
     size_intervals,
     std_of,
 )
@@ -174,7 +173,10 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
         """
         found = self.__dict__.get("_evidence")
         if found is None:
-            self._evidence = found = self._worked_out_evidence()
+            by_numbers = self.__dict__.get("synopsis_") is None
+            if by_numbers and (self._errors is None or self._errors.sizes is None):
+                raise AttributeError
+            self._evidence = found = _evidence(self)
         return found
 
     def __str__(self) -> str:
@@ -183,18 +185,6 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
         known = hasattr(self, "cluster_centers_") and hasattr(self, "evidence_")
         sentence = doubts(self.evidence_) if known else ""
         return f"{text}\nWarning: {sentence}" if sentence else text
-
-    def _worked_out_evidence(self) -> Floats:
-        seed = getattr(self, "random_state", None)
-        synopsis = self.__dict__.get("synopsis_")
-        if synopsis is not None:
-            unit = self.schema_.weights.unit if self.schema_ and self.schema_.weights else 1.0
-            whole = isinstance(seed, int | np.integer)
-            number = int(seed) if whole and seed is not None else 0
-            return evidence_in_cells(synopsis, self._cube_centers, unit, number)
-        if self._errors is None or self._errors.sizes is None:
-            raise AttributeError
-        return evidence_in_numbers(self._errors, self._cube_centers * REACH)
 
     @property
     def _n_features_out(self) -> int:
@@ -221,10 +211,6 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
     def _distances(self, X: Any) -> Iterator[Floats]:  # noqa: ANN401
         """Squared distances to the centres, in the cube, over the columns that a row has."""
         return (squared_distances(points, self._cube_centers) for points in self._points(X))
-
-    def _bars_in_words(self) -> tuple[str, ...]:
-        """One line for each centre, for the receipt."""
-        return () if self._errors is None else lines_of(self._errors, self.box_, self.schema_)
 
     @property
     def _cube_centers(self) -> Floats:
@@ -255,6 +241,17 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
         self.cluster_sizes_ = array_in(data["cluster_sizes"], k)
         if "errors" in data:
             self._errors = Errors.from_dict(data["errors"], k, self.box_.n_features)
+
+
+def _evidence(model: Any) -> Floats:  # noqa: ANN401
+    """Evidence of clusters (k,), by released cells where there are any."""
+    synopsis, centers = model.__dict__.get("synopsis_"), model._cube_centers  # noqa: SLF001
+    if synopsis is None:
+        return evidence_in_numbers(model._errors, centers * REACH)  # noqa: SLF001
+    schema, seed = model.schema_, getattr(model, "random_state", None)
+    unit = schema.weights.unit if schema is not None and schema.weights else 1.0
+    number = int(seed) if isinstance(seed, int | np.integer) else 0
+    return evidence_in_cells(synopsis, centers, unit, number)
 
 
 _STDS = ("cluster_centers_std_", "cluster_sizes_std_", "evidence_")

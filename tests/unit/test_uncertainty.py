@@ -58,7 +58,8 @@ def test_intervals_widen_with_the_level_and_are_around_the_values():
     near, far = bars.interval(0.5), bars.interval(0.99)
     assert near.shape == (1, 2, 2)
     assert near.mean(axis=-1) == pytest.approx(np.array([[1.0, 2.0]]))
-    assert (far[0, 0, 1] > near[0, 0, 1]) and far[0, 1].tolist() == [2.0, 2.0]
+    assert far[0, 0, 1] > near[0, 0, 1]
+    assert far[0, 1].tolist() == [2.0, 2.0]
     assert far[0, 0, 1] - 1 == pytest.approx(0.5 * 2.5758, abs=1e-4)
 
 
