@@ -20,6 +20,14 @@ from sfumato._synopsis.cells import Cells, GridCells, cells_from_dict, frozen
 from sfumato._synopsis.curve import Criterion, KCurve, curve_of
 from sfumato._synopsis.dendrogram import Dendrogram, gathered, ward_linkage
 from sfumato._synopsis.denoise import denoise_cells
+from sfumato._synopsis.kmeans import nearest
+from sfumato._synopsis.kmedian import weighted_kmedian
+from sfumato._synopsis.mixture import (
+    CovarianceType,
+    Mixture,
+    check_covariance_type,
+    mixture_of_cells,
+)
 from sfumato._synopsis.regions import dense_regions
 from sfumato._synopsis.signed_kmeans import Clusters, SignedKMeans
 
@@ -120,6 +128,40 @@ class Synopsis:
         found = solver.solve(check_whole(k, "k"), n_starts=starts, rng=rng)
         return found._replace(centers=self._in_units(found.centers))
 
+    def kmedian(self, k: int, *, random_state: Any = None) -> Clusters:  # noqa: ANN401
+        """Find k centres of the denoised cells that lower the sum of distances, not of squares.
+
+        Sizes are denoised weights; the cost counts distances in the cube that the bounds span.
+        """
+        rng, weights = np.random.default_rng(random_state), self.denoised()
+        points, squares = self.layout[:], np.square(self.layout.widths).sum(axis=1) / 12
+        centers, cost = weighted_kmedian(points, weights, check_whole(k, "k"), rng, widths=squares)
+        own, _ = nearest(points, centers)
+        sizes = np.bincount(own, weights, k).astype(np.float64)
+        return Clusters(self._in_units(centers), sizes, cost)
+
+    def mixture(
+        self,
+        k: int,
+        covariance_type: CovarianceType = "full",
+        *,
+        random_state: Any = None,  # noqa: ANN401
+    ) -> Mixture:
+        """Fit a mixture of k normal distributions to the denoised cells, by EM.
+
+        In the user's units; with a schema, in those of the cube. Cells blur what is narrower than
+        they are: `PrivateGaussianMixture` asks for moments instead.
+        """
+        check_covariance_type(covariance_type)
+        rng = np.random.default_rng(random_state)
+        found = mixture_of_cells(
+            *(self.layout, self.denoised(), check_whole(k, "k"), covariance_type, rng)
+        )
+        if self.schema:
+            return found
+        low, high = (np.array(edge) for edge in (self.box.lower, self.box.upper))
+        return found.moved(np.diag((high - low) / 2), (high + low) / 2)
+
     def k_curve(
         self,
         k_range: tuple[int, int] = (2, 20),
@@ -152,6 +194,8 @@ class Synopsis:
 
         Empirical Bayes from all released weights together: see `sfumato._synopsis.denoise`.
         """
+        if not self.noise_std:
+            return np.maximum(self.weights, 0)
         return denoise_cells(self.layout, self.weights, self.noise_std / math.sqrt(2))
 
     def dendrogram(
