@@ -36,7 +36,7 @@ def rows(n: int = 60_000, seed: int = 4) -> Floats:
     left = rng.multivariate_normal([5.5, -1.5], [[0.5, 0.35], [0.35, 0.5]], n // 5)
     right = rng.normal([8.0, -0.5], 0.4, (n // 7, 2))
     spread = rng.uniform(*BOUNDS, (n // 50, 2))
-    return np.vstack([ring, disc, bow + [6, 3], left, right, spread])
+    return np.vstack([ring, disc, bow + np.array([6, 3]), left, right, spread])
 
 
 def released() -> Synopsis:

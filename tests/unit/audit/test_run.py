@@ -5,6 +5,7 @@ Noise here is seeded where it is ours to draw. Fits with real noise have α = 1e
 
 import math
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -158,7 +159,7 @@ def test_worse_pairs_get_more_fits_and_no_pair_is_given_up():
     assert [one.trials for one in seen] == sorted(one.trials for one in seen)
     assert {one.pair for one in seen[:4]} == set(list(PAIRS)[:4])
     fits = dict.fromkeys(list(PAIRS)[:4], 0)
-    for before, one in zip(seen[3:], seen[4:], strict=False):
+    for before, one in pairwise(seen[3:]):
         fits[one.pair] += one.trials - before.trials
     assert min(fits.values()) > 0
     assert sum(sorted(fits.values())[2:]) > 2 * sum(sorted(fits.values())[:2])
