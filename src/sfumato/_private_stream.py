@@ -100,10 +100,12 @@ class StreamedFit(PrivateFit):
             self._check_asked()
             if is_private(self.bounds):
                 later.bounds = (self.box_.lower, self.box_.upper)
-        later.fit(X, groups=groups, request=request)
-        for name in [n for n in vars(self) if n.endswith("_")]:
-            del self.__dict__[name]
-        self.__dict__.update({n: v for n, v in vars(later).items() if n.endswith("_")})
+        try:
+            later.fit(X, groups=groups, request=request)
+        finally:
+            # What was released is kept, even if a ledger could not keep it.
+            if vars(later).get("receipt_") is not vars(self).get("receipt_"):
+                _take_over(self, later)
         return self
 
     @property
@@ -193,6 +195,13 @@ class StreamedFit(PrivateFit):
             return asked
         before = json.dumps(self._batch.earlier._released())  # noqa: SLF001
         return {**asked, "after": hashlib.sha256(before.encode()).hexdigest()}
+
+
+def _take_over(model: StreamedFit, later: StreamedFit) -> None:
+    """Make what was fitted of one model that of another."""
+    for name in [n for n in vars(model) if n.endswith("_")]:
+        del model.__dict__[name]
+    model.__dict__.update({n: v for n, v in vars(later).items() if n.endswith("_")})
 
 
 def lattice_centers(model: Any) -> Floats:  # noqa: ANN401
