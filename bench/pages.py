@@ -36,6 +36,7 @@ PAGES = (
     "shapes.md",
     "how-we-attack-ourselves.md",
     "kmedian.md",
+    "streams.md",
 )
 MORE = "…"
 

@@ -1,7 +1,7 @@
 """`partial_fit`: a model of rows that come in batches, each row in one of them.
 
 Guarantee: a batch is asked with its own rows alone, and with what was released before. Neighbours
-that differ by one row of one batch lose what that batch is charged (docs/proofs/streams.md).
+that differ by one row of one batch lose what that batch is charged (docs/proofs/batches.md).
 """
 
 from __future__ import annotations
