@@ -62,7 +62,8 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     "estimator": (
         "Estimator",
         "_private_fit.py _private_stream.py _private_kmeans.py _private_kmedian.py "
-        "_released_model.py _released_centers.py _base/distances.py _base/files.py _base/__init__.py",
+        "_released_model.py _released_centers.py _base/distances.py _base/files.py "
+        "_base/__init__.py",
     ),
     "schema": (
         "Tables with a schema",
