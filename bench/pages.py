@@ -37,6 +37,7 @@ PAGES = (
     "how-we-attack-ourselves.md",
     "kmedian.md",
     "streams.md",
+    "one-release.md",
 )
 MORE = "…"
 

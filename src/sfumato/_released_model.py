@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -34,9 +34,6 @@ from sfumato.engines._elsewhere import names_of
 from sfumato.engines._memory import frame_of, own_rows
 from sfumato.engines._open import elsewhere, split_groups
 from sfumato.engines._rows import Frame
-
-if TYPE_CHECKING:
-    pass
 
 _BLOCK = 65_536
 
