@@ -85,7 +85,9 @@ class Stream:
         `kept` is the weight that earlier batches keep.
         """
         new, start = found.moved, np.rint(centers)
-        per_row = (found.radius or 0) ** 2 / (centers.shape[1] + _BEYOND_COLUMNS)
+        # The same for all batches: rows of a cluster that moves are no less alike.
+        width = (self.reference.radius if self.reference else found.radius) or 0
+        per_row = width**2 / (centers.shape[1] + _BEYOND_COLUMNS)
         before = self.precisions
         if before is None:
             # The first batch counts as one that was measured as this one.

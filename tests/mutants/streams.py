@@ -89,6 +89,12 @@ MUTANTS = {
         "total = before + gained",
         f"{STATE}::test_after_a_half_life_a_batch_counts_half",
     ),
+    "batches of clusters that moved count less": Mutant(
+        "_stream.py",
+        "width = (self.reference.radius if self.reference else found.radius) or 0",
+        "width = found.radius or 0",
+        f"{STATE}::test_a_batch_of_clusters_that_moved_counts_as_any",
+    ),
     "clusters without rows are moved by noise": Mutant(
         "_stream.py",
         "        rows = np.maximum(new.counts, 0)\n        weights",

@@ -37,6 +37,15 @@ def test_weights_are_inverse_variances_of_noise_and_of_sampling():
     np.testing.assert_allclose(centers[0], [100 * new / (new + old), 0])
 
 
+def test_a_batch_of_clusters_that_moved_counts_as_any():
+    stream, centers, sizes = FIRST.followed(
+        CENTERS, np.array([100.0, 200.0]), found([100, 200], np.zeros((2, 2))), 1.0
+    )
+    moved = found([100, 200], [[70_000, 0], [0, 0]], radius=2000)
+    _, centers, _ = stream.followed(centers, sizes, moved, 1.0)
+    np.testing.assert_allclose(centers[0], [700 / 3, 0], rtol=1e-3)
+
+
 def test_a_cluster_without_rows_stays_whatever_its_noise():
     for count in (0, -40):
         one = found([count, 200], [[9e5, -9e5], [0, 0]])

@@ -281,14 +281,14 @@ class Fit(Grouped, Described, Charged):
         """Where the model is written."""
         target = self.output or self.append
         if target is None:
-            raise ValueError("--output FILE is needed: where to write the model")
+            raise ValueError("--output FILE is needed: where to write the model; see --help")
         return target
 
     @property
     def spending(self) -> float:
         """The ε of the fit."""
         if self.epsilon is None:
-            raise ValueError("--epsilon ε is needed: the privacy budget of this fit, such as 1")
+            raise ValueError("--epsilon ε is needed: the privacy budget of this fit, such as 1; see --help")
         return self.epsilon
 
 
