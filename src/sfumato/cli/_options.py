@@ -288,7 +288,7 @@ class Fit(Grouped, Described, Charged):
     def spending(self) -> float:
         """The ε of the fit."""
         if self.epsilon is None:
-            raise ValueError("--epsilon ε is needed: the privacy budget of this fit, such as 1; see --help")
+            raise ValueError("--epsilon ε is needed: the budget of this fit, such as 1; see --help")
         return self.epsilon
 
 
