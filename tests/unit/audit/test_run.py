@@ -65,6 +65,7 @@ def test_the_claim_is_nearly_reached_and_not_refuted():
     assert 0.75 < verdict.epsilon_lower <= 1
 
 
+@pytest.mark.slow
 def test_the_bound_is_wrong_as_rarely_as_it_says():
     # At a risk of one half: the truth is 1 exactly, and every look could exceed it.
     wrong = [played(response(1.0, seed), trials=300, alpha=0.5).broken for seed in range(30)]
@@ -250,6 +251,7 @@ def test_a_scaler_is_found_out_by_centres_and_sizes_alone():
     assert verdict.pair == "outlier"
 
 
+@pytest.mark.slow
 def test_ours_is_not_refuted():
     # α = 1e-9.
     model = PrivateKMeans(2, bounds=(-3, 3), method=DPLloyd(iterations=1))
