@@ -37,6 +37,7 @@ PAGES = (
     "how-we-attack-ourselves.md",
     "kmedian.md",
     "error-bars.md",
+    "streams.md",
     "one-release.md",
 )
 MORE = "…"

@@ -16,7 +16,7 @@ from sfumato._accounting.budget import Share
 from sfumato._base.types import Floats, Ints, Rng
 from sfumato._core.answers import Answer, CellTotals
 from sfumato._core.curator import Curator
-from sfumato._core.queries.counts import Grid, RowsBeyond
+from sfumato._core.queries.counts import Grid, Nearest, RowsBeyond
 from sfumato._core.queries.privtree import Domain
 from sfumato._lattice.box import REACH
 from sfumato._synopsis import Synopsis
@@ -287,11 +287,7 @@ def refine(curator: Curator, found: Clusters, share: Share, shrink: Shrink = "ea
     """
     cells = nearest_to(found.centers)
     lengths = whole(found.radii, cells.n_features)
-    if share.kind == "pure":
-        totals = curator.sums(cells, share=share, radius=lengths, joint=True)
-    else:
-        for_sums, for_counts = share.split(1, COUNTS_PER_SUM)
-        totals = curator.sums(cells, share=for_sums, counts=for_counts, radius=lengths)
+    totals = clipped_totals(curator, cells, lengths, share)
     sizes = totals.sizes
     rows = np.maximum(sizes.values, 2 * sizes.noise_std)
     held = rows / found.rates
@@ -325,6 +321,16 @@ def clipped_errors(
     laws: tuple[Law, Law] = ("ball", "cube") if pure else ("gaussian", "gaussian")
     sizes = Estimate(counts.values, np.full(len(values), counts.std), laws[1], d)
     return Errors(Estimate(values, stds, laws[0], d), sizes)
+
+
+def clipped_totals(
+    curator: Curator, cells: Nearest, radius: int | tuple[int, ...], share: Share
+) -> CellTotals:
+    """Counts of cells and sums of their rows' differences, clipped, for a share of any currency."""
+    if share.kind == "pure":
+        return curator.sums(cells, share=share, radius=radius, joint=True)
+    for_sums, for_counts = share.split(1, COUNTS_PER_SUM)
+    return curator.sums(cells, share=for_sums, counts=for_counts, radius=radius)
 
 
 def whole(radii: Floats, n_features: int) -> tuple[int, ...]:
