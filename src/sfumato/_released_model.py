@@ -333,4 +333,5 @@ def receipt_from(data: dict[str, Any]) -> Receipt:
         notes=tuple(data["notes"]),
         rho=data["rho_zcdp_cap"],
         chapters=tuple(data["chapters"]),
+        centers=tuple(data.get("centers", ())),
     )
