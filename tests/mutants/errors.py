@@ -3,6 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 MODELS = "tests/unit/test_released_centers.py"
+REFINE = "tests/unit/methods/auto/test_refine.py"
 EVIDENCE = "tests/unit/synopsis/test_evidence.py"
 LAWS = "tests/unit/test_uncertainty.py"
 
@@ -23,7 +24,7 @@ MUTANTS = {
         "methods/_auto/refine.py",
         "totals.sums.values * rates, stds * rates, counts",
         "totals.sums.values * 0, stds * rates, counts",
-        f"{MODELS}::test_intervals_of_a_clipped_step_hold_their_part",
+        f"{REFINE}::test_error_bars_are_around_the_step_before_it_is_shrunk",
     ),
     "joint noise is taken for Gaussian": Mutant(
         "_uncertainty.py",
@@ -37,10 +38,10 @@ MUTANTS = {
         "np.full(len(points), counts.std / 2)",
         f"{MODELS}::test_intervals_of_a_noisy_step_hold_their_part",
     ),
-    "parts of one clump are clusters": Mutant(
+    "the clearest valley decides": Mutant(
         "_synopsis/evidence.py",
-        "found: Floats = ends - densities[:, _MIDDLE].min(axis=1)",
-        "found: Floats = ends",
+        "np.maximum(chances[[i, j]], both)",
+        "np.minimum(chances[[i, j]], both)",
         f"{EVIDENCE}::test_parts_of_one_clump_are_none",
     ),
 }
