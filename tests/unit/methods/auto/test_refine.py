@@ -156,7 +156,7 @@ def test_error_bars_are_around_the_step_before_it_is_shrunk():
     found = Clusters(start, np.ones(3), np.array([12.0, 6.0, 12.0]), rates)
     bars = clipped_errors(totals, found, (12, 6, 12), "pure")
     # The third count is within its noise: the centre stays, as unsure as its radius.
-    moved = start + [[0.5, -0.2], [0.4, 0.2], [0.0, 0.0]]
+    moved = start + np.array([[0.5, -0.2], [0.4, 0.2], [0.0, 0.0]])
     np.testing.assert_allclose(bars.centers.values, moved)
     stds = [
         [np.hypot(30, 0.5 * 2) / 100, np.hypot(30, 0.2 * 2) / 100],
