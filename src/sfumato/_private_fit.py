@@ -85,7 +85,7 @@ class PrivateFit(ReleasedModel):
 
     def _bars_in_words(self) -> tuple[str, ...]:
         """The error bars of each centre, for the receipt."""
-        errors = self.__dict__.get("_errors")
+        errors = self.__dict__.get("_errors_")
         return () if errors is None else lines_of(errors, self.box_, self.schema_)
 
     def fit(
@@ -168,7 +168,7 @@ class PrivateFit(ReleasedModel):
         """Keep what was released, and nothing else."""
         # A copy: what a box remembers of its use would tell whether there were rows.
         self.box_ = replace(curator.box)
-        for earlier in ("encoded_centers_", "schema_", "synopsis_", "request_", "_evidence"):
+        for earlier in ("encoded_centers_", "schema_", "synopsis_", "request_", "_evidence_"):
             self.__dict__.pop(earlier, None)
         self._keep_found(found, curator)
         tables = ("Tables with a schema",) if curator.schema else ()
@@ -247,7 +247,7 @@ def keep_centers(model: Any, points: Floats, curator: Curator) -> None:  # noqa:
 
 def keep_errors(model: Any, found: Centers, curator: Curator) -> None:  # noqa: ANN401
     """Keep the error bars of centres and sizes, if the method says them."""
-    model._errors = found.errors and found.errors.times(unit_of(curator.schema))  # noqa: SLF001
+    model._errors_ = found.errors and found.errors.times(unit_of(curator.schema))
 
 
 def unit_of(schema: Schema | None) -> float:

@@ -39,7 +39,7 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
     cluster_centers_: Floats
     encoded_centers_: Floats
     cluster_sizes_: Floats
-    _errors: Errors | None = None
+    _errors_: Errors | None = None
 
     def predict(self, X: Any) -> Ints:  # noqa: ANN401
         """Return the index of the nearest centre for rows that the caller brings.
@@ -142,26 +142,26 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
         """
         check_is_fitted(self)
         level = check_level(level)
-        if self._errors is None or self._errors.centers is None or self._errors.sizes is None:
+        if self._errors_ is None or self._errors_.centers is None or self._errors_.sizes is None:
             raise AttributeError(_unknown(self, "intervals"))
         found = intervals_of(
-            self._errors.centers, self.cluster_centers_, level, self.box_, self.schema_
+            self._errors_.centers, self.cluster_centers_, level, self.box_, self.schema_
         )
-        return found, size_intervals(self._errors.sizes, self.cluster_sizes_, level)
+        return found, size_intervals(self._errors_.sizes, self.cluster_sizes_, level)
 
     @property
     def cluster_centers_std_(self) -> Floats:
         """The deviation of the noise on each number of the centres, before any shrinking."""
-        if self._errors is None or self._errors.centers is None:
+        if self._errors_ is None or self._errors_.centers is None:
             raise AttributeError
-        return std_of(self._errors.centers, self.box_, self.schema_)
+        return std_of(self._errors_.centers, self.box_, self.schema_)
 
     @property
     def cluster_sizes_std_(self) -> Floats:
         """The deviation of the noise on each size, (k,)."""
-        if self._errors is None or self._errors.sizes is None:
+        if self._errors_ is None or self._errors_.sizes is None:
             raise AttributeError
-        return self._errors.sizes.stds
+        return self._errors_.sizes.stds
 
     @property
     def evidence_(self) -> Floats:
@@ -171,12 +171,12 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
         around the centre. Without: sizes and distances of centres against their noise alone.
         `print(model)` says which clusters are below 0.95.
         """
-        found = self.__dict__.get("_evidence")
+        found = self.__dict__.get("_evidence_")
         if found is None:
             by_numbers = self.__dict__.get("synopsis_") is None
-            if by_numbers and (self._errors is None or self._errors.sizes is None):
+            if by_numbers and (self._errors_ is None or self._errors_.sizes is None):
                 raise AttributeError
-            self._evidence = found = _evidence(self)
+            self._evidence_ = found = _evidence(self)
         return found
 
     def __str__(self) -> str:
@@ -223,8 +223,8 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
         if self.schema_ is not None:
             words, points = self.cluster_profiles_, self.encoded_centers_.tolist()
             encoded = {"profiles": words, "encoded_centers": points}
-        if self._errors is not None:
-            encoded["errors"] = self._errors.to_dict()
+        if self._errors_ is not None:
+            encoded["errors"] = self._errors_.to_dict()
         return {
             **encoded,
             "cluster_centers": self.cluster_centers_.tolist(),
@@ -240,14 +240,14 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
         k = len(self.cluster_centers_)
         self.cluster_sizes_ = array_in(data["cluster_sizes"], k)
         if "errors" in data:
-            self._errors = Errors.from_dict(data["errors"], k, self.box_.n_features)
+            self._errors_ = Errors.from_dict(data["errors"], k, self.box_.n_features)
 
 
 def _evidence(model: Any) -> Floats:  # noqa: ANN401
     """Evidence of clusters (k,), by released cells where there are any."""
     synopsis, centers = model.__dict__.get("synopsis_"), model._cube_centers  # noqa: SLF001
     if synopsis is None:
-        return evidence_in_numbers(model._errors, centers * REACH)  # noqa: SLF001
+        return evidence_in_numbers(model._errors_, centers * REACH)
     schema, seed = model.schema_, getattr(model, "random_state", None)
     unit = schema.weights.unit if schema is not None and schema.weights else 1.0
     number = int(seed) if isinstance(seed, int | np.integer) else 0

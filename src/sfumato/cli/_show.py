@@ -117,7 +117,7 @@ def print_doubts(out: Console, model: Any) -> None:  # noqa: ANN401
     """Print which clusters may be made by noise, if it is known and there are any."""
     sentence = doubts(model.evidence_) if hasattr(model, "evidence_") else ""
     if sentence:
-        out.print(f"Warning: {sentence}", soft_wrap=True)
+        out.print(f"Warning: {sentence}")
 
 
 def print_sizes(out: Console, model: Any, names: Sequence[str]) -> None:  # noqa: ANN401
