@@ -49,9 +49,7 @@ PAGES = (
 )
 MORE = "…"
 
-_BLOCK = re.compile(
-    r"^(?:```|<!-- )(\w+)(?: (\w+))?\n(.*?)^(?:```|-->)$", re.DOTALL | re.MULTILINE
-)
+_BLOCK = re.compile(r"^(?:```|<!-- )(\w+)(?: (\w+))?\n(.*?)^(?:```|-->)$", re.DOTALL | re.MULTILINE)
 _EXIT = re.compile(r"# exit code (\d+)\s*$")
 
 
