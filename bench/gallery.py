@@ -38,8 +38,8 @@ def _cells(axis: Any, synopsis: Any, order: tuple[int, int] = (0, 1)) -> None:
     shade = density(synopsis)
     shapes = list(corners(synopsis)[:, :, list(order)])
     found = PolyCollection(shapes, cmap=COLOURS, edgecolor="none")
-    found.set_array(np.sqrt(shade))
-    found.set_clim(0, float(np.sqrt(np.quantile(shade, 0.99))))
+    found.set_array(shade**0.35)
+    found.set_clim(0, float(np.quantile(shade, 0.995)) ** 0.35)
     axis.add_collection(found)
     axis.autoscale_view()
 
@@ -161,7 +161,7 @@ def hospital() -> Any:
 
     table = pd.DataFrame(hospital_rows())
     columns = {"age": Number(0, 105), "nights": Number(0, 60, scale="sqrt")}
-    schema = Schema(**columns, came=Category("urgent", "planned"))
+    schema = Schema(**columns, came=Category("urgent", "planned", weight=0.3))
     model = PrivateKMeans(4, epsilon=1.0, schema=schema, random_state=0).fit(table)
     profiles = sorted(
         zip(model.cluster_profiles_, model.cluster_sizes_, strict=True), key=lambda p: p[0]["age"]
@@ -204,5 +204,5 @@ def main(words: list[str]) -> None:
     for name in asked:
         if name not in absent:
             place = options.to / f"{name}.png"
-            save(STORIES[name][1](), place, colours=96)
+            save(STORIES[name][1](), place, colours=48 if name == "digits" else 200)
             print(f"{place.name}: {place.stat().st_size / 1000:.0f} kB", flush=True)
