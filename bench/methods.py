@@ -29,7 +29,7 @@ For {N:,} rows, {D} columns, {K} centres, ε = {EPSILON:g}, and where noted δ =
 
 | method | error | passes | what it does there |
 |---|---|---|---|
-"""
+"""  # noqa: E501
 
 
 def built_in() -> list[str]:

@@ -41,7 +41,6 @@ PAGES = (
     "tutorial-office.md",
     "choosing.md",
     "concepts.md",
-    "methods.md",
     "write-a-method.md",
     *("explain.md", "parts.md", "mixture.md", "balcan.md", "maxcover.md", "local-model.md"),
     *("local-mechanisms.md", "local-clustering.md", "ledger.md", "files.md"),
