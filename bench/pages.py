@@ -45,6 +45,8 @@ PAGES = (
     *("explain.md", "parts.md", "mixture.md", "balcan.md", "maxcover.md", "local-model.md"),
     *("local-mechanisms.md", "local-clustering.md", "ledger.md", "files.md"),
     *sorted(f"gallery/{page.name}" for page in (DOCS / "gallery").glob("[a-z]*.md")),
+    "streams.md",
+    "one-release.md",
 )
 MORE = "…"
 

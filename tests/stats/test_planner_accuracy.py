@@ -178,6 +178,7 @@ def within(method, task):
     return least <= ratio(method, task) <= most
 
 
+@pytest.mark.slow
 @ruled
 @pytest.mark.parametrize(("d", "k"), FEW)
 def test_predictions_hold_on_some_of_the_grid(method, d, k):

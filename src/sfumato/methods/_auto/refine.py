@@ -14,8 +14,8 @@ import numpy as np
 
 from sfumato._accounting.budget import Share
 from sfumato._base.types import Floats, Ints, Rng
-from sfumato._core.curator import Curator
-from sfumato._core.queries.counts import Grid, RowsBeyond
+from sfumato._core.curator import CellTotals, Curator
+from sfumato._core.queries.counts import Grid, Nearest, RowsBeyond
 from sfumato._core.queries.privtree import Domain
 from sfumato._lattice.box import REACH
 from sfumato._synopsis import Synopsis
@@ -283,11 +283,7 @@ def refine(curator: Curator, found: Clusters, share: Share, shrink: Shrink = "ea
     """
     cells = nearest_to(found.centers)
     lengths = whole(found.radii, cells.n_features)
-    if share.kind == "pure":
-        totals = curator.sums(cells, share=share, radius=lengths, joint=True)
-    else:
-        for_sums, for_counts = share.split(1, COUNTS_PER_SUM)
-        totals = curator.sums(cells, share=for_sums, counts=for_counts, radius=lengths)
+    totals = clipped_totals(curator, cells, lengths, share)
     sizes = totals.sizes
     rows = np.maximum(sizes.values, 2 * sizes.noise_std)
     held = rows / found.rates
@@ -299,6 +295,16 @@ def refine(curator: Curator, found: Clusters, share: Share, shrink: Shrink = "ea
         shifts = towards_zero(shifts, stds**2)
     moved = cells.centers + shortened(shifts, np.array(lengths, dtype=np.float64))
     return replace(found, centers=np.clip(moved, -REACH, REACH), sizes=sizes.values)
+
+
+def clipped_totals(
+    curator: Curator, cells: Nearest, radius: int | tuple[int, ...], share: Share
+) -> CellTotals:
+    """Counts of cells and sums of their rows' differences, clipped, for a share of any currency."""
+    if share.kind == "pure":
+        return curator.sums(cells, share=share, radius=radius, joint=True)
+    for_sums, for_counts = share.split(1, COUNTS_PER_SUM)
+    return curator.sums(cells, share=for_sums, counts=for_counts, radius=radius)
 
 
 def whole(radii: Floats, n_features: int) -> tuple[int, ...]:
