@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint test-long engines trust audit dist test-lowest lock locked pip-audit clean
+.PHONY: demo test test-all lint test-long engines trust audit dist test-lowest lock locked pip-audit docs docs-serve clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -49,6 +49,18 @@ trust: $(VENV)/.test
 # Attacks on every method, and on broken ones: at most an hour on two cores. What was stopped goes on.
 audit: $(VENV)/.test
 	$(BIN)/python -m bench audit
+
+# The site, from the pages of the repository: a warning fails the build. It begins at build/docs/index.html.
+SITE := build/docs
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[docs]"
+	touch $@ $(VENV)/.demo
+
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -j 2 -b html -c docs . $(SITE)
+
+docs-serve: docs
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(SITE) 8800
 
 # Builds what would be published, and runs the demo from the wheel in an empty environment.
 DIST := build/dist-env
