@@ -164,7 +164,7 @@ class StreamedFit(PrivateFit):
     def _followed(self, found: BatchFound, curator: Curator) -> Centers:
         """The running centres and sizes with one more batch."""
         earlier, unit = self._batch.earlier, unit_of(curator.schema)  # type: ignore[union-attr]
-        kept, before = weight_kept(self.half_life), earlier._errors_  # noqa: SLF001
+        kept, before = weight_kept(self.half_life), earlier._errors_
         self.stream_, points, sizes, shares = earlier.stream_.followed(
             lattice_centers(earlier), earlier.cluster_sizes_ / unit, found, kept
         )
