@@ -99,7 +99,8 @@ class Closeness:
     @staticmethod
     def line(state: Ints) -> Ints:
         """Return the integers that get noise."""
-        return state * np.array([REACH, REACH // STEPS, REACH // STEPS])
+        line: Ints = state * np.array([REACH, REACH // STEPS, REACH // STEPS])
+        return line
 
     @cached_property
     def _edges(self) -> dict[int, Ints]:
