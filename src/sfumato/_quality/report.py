@@ -227,7 +227,9 @@ def table_of(quality: Quality) -> Any:  # noqa: ANN401  (rich is imported only w
     total = (quality.rows, None, quality.cost, quality.silhouette)
     lines = [(c.size, c.share, c.cost, c.silhouette) for c in quality.clusters]
     for name, parts in (*enumerate(lines), ("all", total)):
-        table.add_row(str(name), *("–" if part is None else str(part).replace(" (", "\n(") for part in parts))
+        table.add_row(
+            str(name), *("–" if part is None else str(part).replace(" (", "\n(") for part in parts)
+        )
     return table
 
 

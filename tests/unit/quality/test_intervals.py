@@ -41,14 +41,14 @@ def test_ratios_are_covered_also_where_the_denominator_drowns(kind, size):
     true, level = 0.3, 0.9
     top, bottom = np.array([[0.0, 1, 0]]), np.array([[1.0, 0, 0]])
     spread = spread_of(NOISES[kind](50.0), top, bottom, (-1.0, 1.0), level)
-    noise = lines_of(kind, 1, 50.0, 5)[:, 0]
+    noise = lines_of(kind, 1, 50.0, 5)[:1000, 0]
     found = np.array(
         [ratio_interval(true * size + b, size + a, (-1.0, 1.0), spread) for a, b, _ in noise]
     )
     covered = ((found[:, 1] <= true) & (true <= found[:, 2])).mean()
-    assert covered > level - 0.02
+    assert covered > level - 0.04
     if size == 2000:
-        assert covered < level + 0.02
+        assert covered < level + 0.04
         assert (found[:, 2] - found[:, 1]).max() < 0.12
 
 
