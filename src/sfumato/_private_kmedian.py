@@ -95,6 +95,7 @@ class PrivateKMedian(ReleasedCenters, PrivateFit):
     """
 
     kind = "median"
+    _cost_power = 1
 
     def __init__(  # noqa: PLR0913
         self,

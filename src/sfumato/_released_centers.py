@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -28,6 +28,7 @@ from sfumato._uncertainty import Errors
 
 if TYPE_CHECKING:
     from sfumato._explaining import Explanation
+    from sfumato._quality import Quality
 
 
 class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ReleasedModel):
@@ -40,6 +41,9 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
     encoded_centers_: Floats
     cluster_sizes_: Floats
     _errors_: Errors | None = None
+
+    _cost_power: Literal[1, 2] = 2
+    """What the cost of a row is: its squared distance to the nearest centre, or its distance."""
 
     def predict(self, X: Any) -> Ints:  # noqa: ANN401
         """Return the index of the nearest centre for rows that the caller brings.
@@ -102,12 +106,7 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
         """
         from sfumato._explaining import explain
 
-        check_is_fitted(self)
-        if not isinstance(curator, Curator):
-            raise TypeError(
-                "an explanation is charged to the budget of the rows: pass their Curator, got "
-                f"{type(curator).__name__}"
-            )
+        self._check_charged(curator, "an explanation")
         plain = self.schema_ is None
         return explain(
             curator,
@@ -185,6 +184,63 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
         known = hasattr(self, "cluster_centers_") and hasattr(self, "evidence_")
         sentence = doubts(self.evidence_) if known else ""
         return f"{text}\nWarning: {sentence}" if sentence else text
+
+    def quality(
+        self,
+        curator: Curator,
+        *,
+        epsilon: float = 0.05,
+        delta: float = 0.0,
+        level: float = 0.95,
+        clip: float | None = None,
+    ) -> Quality:
+        """Measure how good the clusters are for the rows of a curator, with intervals.
+
+        It costs (epsilon, delta) of the curator's budget.
+
+        Parameters
+        ----------
+        curator : Curator
+            The rows, with the schema or the bounds of this model: those of the fit, or others.
+        epsilon : float, default=0.05
+            The privacy budget ε of the measurement.
+        delta : float, default=0.0
+            0 is pure ε-DP; a δ above 0 allows Gaussian noise, where that is less.
+        level : float, default=0.95
+            The chance that an interval holds the value without noise.
+        clip : float, optional
+            The distance in the cube [−1, 1]^d at which rows are cut for the cost: the smaller, the
+            less noise. By default three quarters of the way from each centre to its nearest other.
+
+        Returns
+        -------
+        quality : Quality
+            Share of rows, clipped cost and silhouette of every cluster, and a receipt.
+
+        """
+        from sfumato._quality import quality
+
+        self._check_charged(curator, "the quality of clusters")
+        plain = self.schema_ is None
+        return quality(
+            curator,
+            self._cube_centers if plain else self.encoded_centers_,
+            power=self._cost_power,
+            box=self.box_ if plain else None,
+            schema=self.schema_,
+            epsilon=epsilon,
+            delta=delta,
+            level=level,
+            clip=clip,
+        )
+
+    def _check_charged(self, curator: object, what: str) -> None:
+        check_is_fitted(self)
+        if not isinstance(curator, Curator):
+            raise TypeError(
+                f"{what} is charged to the budget of the rows: pass their Curator, got "
+                f"{type(curator).__name__}"
+            )
 
     @property
     def _n_features_out(self) -> int:

@@ -23,6 +23,7 @@ from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.breakdown import Breakdown
 from sfumato._core.queries.cells import Grid, Nearest
 from sfumato._core.queries.choose import Score
+from sfumato._core.queries.closeness import Closeness
 from sfumato._core.queries.counts import Cells
 from sfumato._core.queries.cubes import NearestInProjection
 from sfumato._core.queries.first_below import RowsBeyond
@@ -34,6 +35,7 @@ from sfumato._core.queries.projection import Projection
 from sfumato._core.queries.scatter import Scatter
 from sfumato._core.releases.breakdown import release_breakdown
 from sfumato._core.releases.choose import release_choice
+from sfumato._core.releases.closeness import release_closeness
 from sfumato._core.releases.counts import release_counts, release_sums
 from sfumato._core.releases.counts_each import release_batch
 from sfumato._core.releases.first_below import release_first_below
@@ -363,6 +365,18 @@ class Curator(Uncopied):
         Gaussian noise on every number; one share for all of them.
         """
         return release_scatter(self._data, scatter, share)
+
+    def closeness(self, query: Closeness, *, share: Share) -> Answer:
+        """Release the count of each cell, and the sums of two scores of its rows: (cells, 3).
+
+        Scores are 2·(min(a, R)/R)^power − 1 and 2·a/b − 1, with the distances a and b to the
+        nearest and the next centre. Values and their deviation are in rows.
+
+        Sensitivity: see `Closeness`: a row moves the three numbers of one cell, by 1 each at most.
+        Guarantee: for a pure share cube noise on the numbers of each cell, for a gdp share rounded
+        Gaussian noise on every number; one share for all of them.
+        """
+        return release_closeness(self._data, query, share)
 
     def group_sizes(self, sizes: GroupSizes, *, share: Share) -> Answer:
         """Release how many groups have how many rows, with noise on every size, empty ones too.
