@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from uuid import uuid4
 
 
-class Refusal(Exception):
+class Refusal(Exception):  # noqa: N818
     """A request that is answered with a sentence and a status of HTTP."""
 
     def __init__(self, message: str, status: int = 400) -> None:
