@@ -87,7 +87,7 @@ class Guard:
             status, sentence = refusal
             await JSONResponse({"error": sentence}, status)(scope, receive, guarded)
             return
-        await self._app(scope, _replayed(body or b""), guarded)
+        await self._app(scope, _replayed(body or b"", receive), guarded)
 
     def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
         port = int(scope["server"][1])
@@ -156,13 +156,16 @@ async def _body(receive: Receive) -> bytes | None:
             return b"".join(parts)
 
 
-def _replayed(body: bytes) -> Receive:
-    """A body that was read, once more."""
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """A body that was read, once more; then what comes after it."""
+    left = [body]
 
-    async def receive() -> Message:
-        return {"type": "http.request", "body": body, "more_body": False}
+    async def again() -> Message:
+        if left:
+            return {"type": "http.request", "body": left.pop(), "more_body": False}
+        return await receive()
 
-    return receive
+    return again
 
 
 def _with_headers(send: Send) -> Send:
