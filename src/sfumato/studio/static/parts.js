@@ -89,7 +89,7 @@ export function lines(xs, series, now, axes) {
   const svg = draw("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": axes.alt });
   for (let p = Math.ceil(low); p <= high; p++) {
     svg.append(draw("line", { class: "axis", x1: L, x2: W - 12, y1: y(10 ** p), y2: y(10 ** p) }),
-      draw("text", { x: L - 6, y: y(10 ** p) + 4, "text-anchor": "end" }, number(10 ** p)));
+      draw("text", { x: L - 6, y: y(10 ** p) + 4, "text-anchor": "end" }, p < -2 ? `10^${p}` : number(10 ** p)));
   }
   for (const mark of [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10].filter((v) => v >= xs[0] && v <= xs[xs.length - 1])) {
     svg.append(draw("text", { x: x(mark), y: H - B + 16, "text-anchor": "middle" }, String(mark)),
