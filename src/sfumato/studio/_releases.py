@@ -93,7 +93,6 @@ def shown(model: Any, x: int = -1, y: int = -1) -> dict[str, Any]:  # noqa: ANN4
     found: dict[str, Any] = {
         "kind": model.kind,
         "receipt": receipt,
-        "guarantee": str(model.receipt_.guarantee),
         "table": None,
         "picture": None,
         "synopsis": _about_synopsis(model),

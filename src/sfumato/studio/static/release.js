@@ -76,7 +76,7 @@ function free(id, found, view) {
 
 function receipt(found) {
   const queries = found.receipt.queries || [];
-  const names = queries.length ? Object.keys(queries[0]).filter((name) => ["query", "share", "mechanism", "scale", "kind", "amount", "part"].includes(name)) : [];
+  const names = queries.length ? Object.keys(queries[0]).filter((name) => ["query", "cost", "delta", "mechanism", "scale", "kind"].includes(name)) : [];
   return el("section", { class: "card" }, el("h2", {}, "Receipt"), el("p", {}, found.guarantee),
     names.length ? table(names, queries.map((query) => names.map((name) => String(query[name])))) : null,
     el("ul", { class: "small" }, (found.receipt.notes || []).map((note) => el("li", {}, note))));
