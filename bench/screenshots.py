@@ -1,6 +1,6 @@
 """Pictures of the studio, in `docs/figures`, taken in Chromium on made-up tables.
 
-    python -m bench screenshots
+python -m bench screenshots
 """
 
 from __future__ import annotations

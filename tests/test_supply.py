@@ -198,7 +198,7 @@ def test_no_text_advises_to_install_our_name_from_an_index():
 def test_extras_that_are_named_are_there():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     named = {e for text in texts().values() for e in re.findall(r"\bextra\('(\w+)'\)", text)}
-    assert named == {"fast", "parquet", "plots", "postgres", "studio"}
+    assert named == {"fast", "parquet", "plots", "postgres", "report", "studio"}
     assert named < set(extras["optional-dependencies"])
     assert extra("fast") == (
         'install the extra "fast" of this repository, pip install ".[fast]" in a clone of it'

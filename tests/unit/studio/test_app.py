@@ -143,7 +143,9 @@ def test_what_is_no_object_is_refused_in_words(page, body):
     assert "error" in answer.json()
 
 
-@pytest.mark.parametrize("path", ["/", "/static/studio.js", "/api/state", "/nothing", "/api/nothing"])
+@pytest.mark.parametrize(
+    "path", ["/", "/static/studio.js", "/api/state", "/nothing", "/api/nothing"]
+)
 def test_every_answer_has_the_headers(page, path):
     found = page.get(path).headers
     assert {name: found[name] for name in HEADERS} == HEADERS

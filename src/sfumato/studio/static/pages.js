@@ -97,7 +97,7 @@ export async function declare(current, id) {
   return [el("h1", {}, `Declare ${one.name}`),
     el("p", {}, "Say what is public about each column: bounds and levels that you know from a manual, a law or common sense, not from these rows. Cells outside are clipped. The names of the columns are all that was read."),
     el("form", { onsubmit: send, noValidate: true }, columns.map(([, each]) => each.node),
-      el("fieldset", {}, el("legend", {}, "Whom is protected"), el("div", { class: "row" }, labelled("May one person have several rows?", groups), rows)),
+      el("fieldset", {}, el("legend", {}, "Who is protected"), el("div", { class: "row" }, labelled("May one person have several rows?", groups), rows)),
       one.registered ? null : total, wrong, el("p", {}, el("button", { class: "main" }, "Declare, for good")))];
 }
 
