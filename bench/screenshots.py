@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 
@@ -28,21 +29,24 @@ def main(arguments: list[str]) -> None:
         flags = ["--no-sandbox", "--disable-gpu"]
         browser = playwright.chromium.launch(executable_path=chromium, args=flags)
         with serving(folder) as link:
-            page = browser.new_page(viewport={"width": 1100, "height": 900})
-            page.goto(link)
-            page.get_by_role("link", name="Plan a fit: clinic").click()
-            page.get_by_label("Method", exact=True).select_option("eugkm")
-            page.get_by_label("Clusters", exact=True).fill("3")
-            page.get_by_text("Made-up clouds").wait_for()
-            page.wait_for_timeout(1500)
-            page.screenshot(path=FIGURES / "studio-plan.png")
-            page.get_by_role("button", name="Spend").click()
-            page.get_by_role("dialog").get_by_role("button", name="Spend").click()
-            page.get_by_text("The same release, another clustering").wait_for()
-            page.screenshot(path=FIGURES / "studio-release.png")
-            page.get_by_role("link", name="Learn").click()
-            page.get_by_text("Dots are private").wait_for()
-            page.screenshot(path=FIGURES / "studio-learn.png")
+            _walk(browser.new_page(viewport={"width": 1100, "height": 900}), link)
         browser.close()
     for path in sorted(FIGURES.glob("studio-*.png")):
         print(path.name)
+
+
+def _walk(page: Any, link: str) -> None:
+    page.goto(link)
+    page.get_by_role("link", name="Plan a fit: clinic").click()
+    page.get_by_label("Method", exact=True).select_option("eugkm")
+    page.get_by_label("Clusters", exact=True).fill("3")
+    page.get_by_text("Made-up clouds").wait_for()
+    page.wait_for_timeout(1500)
+    page.screenshot(path=FIGURES / "studio-plan.png")
+    page.get_by_role("button", name="Spend").click()
+    page.get_by_role("dialog").get_by_role("button", name="Spend").click()
+    page.get_by_text("The same release, another clustering").wait_for()
+    page.screenshot(path=FIGURES / "studio-release.png")
+    page.get_by_role("link", name="Learn").click()
+    page.get_by_text("Dots are private").wait_for()
+    page.screenshot(path=FIGURES / "studio-learn.png")
