@@ -36,6 +36,9 @@ PAGES = (
     "shapes.md",
     "how-we-attack-ourselves.md",
     "kmedian.md",
+    "error-bars.md",
+    "streams.md",
+    "one-release.md",
 )
 MORE = "…"
 

@@ -61,8 +61,9 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     ),
     "estimator": (
         "Estimator",
-        "_private_fit.py _private_kmeans.py _private_kmedian.py _released_model.py "
-        "_released_centers.py _base/distances.py _base/files.py _base/__init__.py",
+        "_private_fit.py _private_stream.py _private_kmeans.py _private_kmedian.py "
+        "_released_model.py _released_centers.py _base/distances.py _base/files.py "
+        "_base/__init__.py",
     ),
     "schema": (
         "Tables with a schema",
@@ -128,6 +129,7 @@ MUST_BE_LISTED = (
     "_schema",
     "engines",
     "_private_fit.py",
+    "_private_stream.py",
     "_private_kmeans.py",
     "_private_kmedian.py",
     "_private_mixture.py",

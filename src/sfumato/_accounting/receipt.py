@@ -61,7 +61,8 @@ class Receipt:
     `slack` is the sum of the statistical distances of the samplers to their distributions. `rho` is
     ρ of zero-concentrated DP that the caps of the fit allow, whatever part of them was charged;
     None where they allow plain (ε, δ) charges. `chapters` are the parts of the code that must be
-    right for the promise to hold, by their titles in docs/trusted.md.
+    right for the promise to hold, by their titles in docs/trusted.md. `centers` has a line for each
+    centre that was released: one deviation of the noise that is left on it.
     """
 
     method: str
@@ -71,6 +72,7 @@ class Receipt:
     notes: tuple[str, ...] = ()
     rho: float | None = None
     chapters: tuple[str, ...] = ()
+    centers: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -80,6 +82,7 @@ class Receipt:
         neighbours: str,
         notes: tuple[str, ...],
         chapters: Sequence[str] = (),
+        centers: tuple[str, ...] = (),
     ) -> Receipt:
         """Write the receipt of everything that a fit's accounts were charged for."""
         entries = [entry for account in accounts for entry in account.entries]
@@ -91,6 +94,7 @@ class Receipt:
             notes=notes,
             rho=rho_of_accounts(accounts),
             chapters=tuple(dict.fromkeys([*ALWAYS, *(e.chapter for e in entries), *chapters])),
+            centers=centers,
         )
 
     @property

@@ -69,6 +69,8 @@ def sentences_of(receipt: Any) -> list[str]:  # noqa: ANN401
         *([f"As zero-concentrated DP: ρ = {rho}."] if rho else []),
         _precision(receipt),
         *(f"Note: {note}." for note in receipt.notes),
+        *(["Noise of each centre (one deviation):"] if receipt.centers else []),
+        *(f"  {line}" for line in receipt.centers),
         f"Relies on the chapters of docs/trusted.md: {', '.join(receipt.chapters)}.",
     ]
 
@@ -166,6 +168,7 @@ def as_dict(receipt: Any) -> dict[str, Any]:  # noqa: ANN401
         "finite_precision_delta": receipt.finite_precision_delta,
         "notes": list(receipt.notes),
         "chapters": list(receipt.chapters),
+        **({"centers": list(receipt.centers)} if receipt.centers else {}),
     }
 
 
