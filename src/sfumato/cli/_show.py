@@ -11,6 +11,7 @@ from rich.table import Table
 from sfumato._accounting.text import sentences_of, table_of
 from sfumato._error_bars import doubts
 from sfumato._released_model import to_dict
+from sfumato._schema.kinds import Number
 from sfumato._schema.schema import Schema
 from sfumato._schema.words import in_words, number
 
