@@ -27,6 +27,7 @@ from sfumato._base.types import Floats, Ints
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import Box
 from sfumato._ledger.durable import DurableLedger
+from sfumato._report.display import Displayed
 from sfumato._schema.schema import Schema
 from sfumato._synopsis import Synopsis
 from sfumato.engines._cells import without_weights
@@ -70,7 +71,7 @@ def check_own_rows(X: Any) -> None:  # noqa: ANN401
         raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
 
 
-class ReleasedModel(ClusterMixin, BaseEstimator):
+class ReleasedModel(Displayed, ClusterMixin, BaseEstimator):
     """What was released, and what can be done with it at no further cost.
 
     A subclass has `fit`, which sets `box_` and what its `kind` of model releases. `_settings` and
@@ -137,6 +138,11 @@ class ReleasedModel(ClusterMixin, BaseEstimator):
 
     def _restore(self, data: dict[str, Any]) -> None:
         """Read back what `_released` wrote."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a file of the model holds, as plain values."""
+        check_is_fitted(self)
+        return to_dict(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was released, and the receipt, as JSON."""

@@ -139,3 +139,8 @@ class Receipt:
         from sfumato._accounting.text import rendered
 
         return rendered(self)
+
+    def _repr_html_(self) -> str:
+        from sfumato._accounting.html import shown
+
+        return shown(self)

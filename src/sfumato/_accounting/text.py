@@ -7,13 +7,13 @@ from dataclasses import asdict
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
 from sfumato._base.validation import in_digits
 
-_KINDS = ("pure", "gdp", "approximate")
+KINDS: tuple[Literal["pure", "gdp", "approximate"], ...] = ("pure", "gdp", "approximate")
 _UNITS = {"pure": "ε", "gdp": "μ²", "approximate": "ε"}
-_MECHANISMS = {
+MECHANISMS = {
     "laplace": "Laplace",
     "gaussian": "Gaussian",
     "cube": "K-norm",
@@ -49,14 +49,14 @@ def table_of(receipt: Any) -> Any:  # noqa: ANN401  (rich is imported only where
     table.add_column("mechanism")
     table.add_column("noise (one deviation)")
     for line, run in groupby(receipt.lines):
-        cost, times = _cost(line.kind, line.cost, line.delta), len(list(run))
+        cost, times = cost_words(line.kind, line.cost, line.delta), len(list(run))
         repeated = f"{times} × {cost}" if times > 1 else cost
-        table.add_row(line.query, repeated, _MECHANISMS[line.mechanism], line.noise)
+        table.add_row(line.query, repeated, MECHANISMS[line.mechanism], line.noise)
     table.add_section()
-    for kind in _KINDS:
+    for kind in KINDS:
         amount, delta = receipt.spent(kind)
         if amount:
-            table.add_row(f"total, {kind}", _cost(kind, amount, delta))
+            table.add_row(f"total, {kind}", cost_words(kind, amount, delta))
     return table
 
 
@@ -84,7 +84,8 @@ def _precision(receipt: Any) -> str:  # noqa: ANN401
     return f"Finite precision of the samplers adds at most {shown_above(added, 2)} to δ."
 
 
-def _cost(kind: str, amount: str | Fraction, delta: str | Fraction) -> str:
+def cost_words(kind: str, amount: str | Fraction, delta: str | Fraction) -> str:
+    """What a query cost, with its currency."""
     text = f"{_UNITS[kind]} {float(Fraction(amount)):.4g}"
     return text + (f", δ {float(Fraction(delta)):.3g}" if Fraction(delta) else "")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,8 +11,9 @@ from rich.table import Table
 from sfumato._accounting.text import sentences_of, table_of
 from sfumato._error_bars import doubts
 from sfumato._released_model import to_dict
-from sfumato._schema.kinds import Column, Cycle, Flag, Number
+from sfumato._schema.kinds import Number
 from sfumato._schema.schema import Schema
+from sfumato._schema.words import in_words, number
 
 if TYPE_CHECKING:
     from sfumato._accounting.receipt import Receipt
@@ -30,15 +29,6 @@ _MARGIN = 44
 def console() -> Console:
     """Standard output. Names from a file are text, never markup."""
     return Console(markup=False, emoji=False, highlight=False)
-
-
-def number(value: float, low: float, high: float) -> str:
-    """A coordinate with as many digits as its bounds make meaningful."""
-    size = math.floor(math.log10(min(high - low, sys.float_info.max)))
-    if not -6 <= size <= 12 or max(abs(low), abs(high)) >= 1e13:
-        return f"{value:.5g}"
-    text = f"{value:,.{max(0, 3 - size)}f}"
-    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -186,18 +176,6 @@ def print_profiles(out: Console, model: PrivateKMeans, schema: Schema) -> None:
             rest = rest[held:]
     more = {"centres": len(model.cluster_sizes_), "columns": len(schema.features)}
     _print_hidden(out, {things: count - MOST_ROWS for things, count in more.items()})
-
-
-def in_words(column: Column, found: Any) -> str:  # noqa: ANN401
-    """What a centre has in a column, in the user's words."""
-    if isinstance(found, dict):
-        leading = found.get("leading")
-        return found["level"] if leading is None else f"{leading} {found['shares'][leading]:.0%}"
-    if isinstance(column, Flag):
-        return f"{found:.0%} yes"
-    if isinstance(column, Cycle):
-        return number(found, 0, column.period)
-    return number(found, *column.ends) if isinstance(column, Number) else str(found)
 
 
 def _width(lines: Sequence[Sequence[str]]) -> int:
