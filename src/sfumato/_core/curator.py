@@ -174,10 +174,7 @@ class Curator(Uncopied):
     @property
     def names(self) -> tuple[str, ...] | None:
         """The names of the columns, if the table gives every one of them its own."""
-        if self.schema is not None:
-            return self.schema.features
-        X, labels = self._opening.X, self._opening.labels
-        return names_of(elsewhere(X), X, labels, self.n_features)
+        return self.schema.features if self.schema else _names(self._opening, self.n_features)
 
     @property
     def schema(self) -> Schema | None:
@@ -398,6 +395,11 @@ class Curator(Uncopied):
         Guarantee: all picks together are (ε, δ)-DP for the approximate share; see `Covering`.
         """
         return release_cover(self._data, grids, share, picks)
+
+
+def _names(opening: Opening, width: int) -> tuple[str, ...] | None:
+    """The names of the columns of a table without a schema."""
+    return names_of(elsewhere(opening.X), opening.X, opening.labels, width)
 
 
 def _budget(
