@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sfumato._accounting.budget import Account, Entry, Kind
+from sfumato._accounting.budget import Account, Caps, Entry, Kind
 from sfumato._accounting.guarantee import (
     Guarantee,
     finite_precision_delta,
@@ -61,7 +61,8 @@ class Receipt:
     `slack` is the sum of the statistical distances of the samplers to their distributions. `rho` is
     ρ of zero-concentrated DP that the caps of the fit allow, whatever part of them was charged;
     None where they allow plain (ε, δ) charges. `chapters` are the parts of the code that must be
-    right for the promise to hold, by their titles in docs/trusted.md.
+    right for the promise to hold, by their titles in docs/trusted.md. `caps` are those of the fit,
+    which the promise adds up; older files have none.
     """
 
     method: str
@@ -71,6 +72,7 @@ class Receipt:
     notes: tuple[str, ...] = ()
     rho: float | None = None
     chapters: tuple[str, ...] = ()
+    caps: tuple[Caps, ...] = ()
 
     @classmethod
     def of(
@@ -91,6 +93,7 @@ class Receipt:
             notes=notes,
             rho=rho_of_accounts(accounts),
             chapters=tuple(dict.fromkeys([*ALWAYS, *(e.chapter for e in entries), *chapters])),
+            caps=tuple(account.caps for account in accounts),
         )
 
     @property
