@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sfumato._accounting.budget import Account, Caps, Ledger
+from sfumato._accounting.budget import Account, Caps, Ledger, caps_from_dict
 from sfumato._accounting.guarantee import Guarantee
 from sfumato._accounting.receipt import Line, Receipt
 from sfumato._accounting.text import spent_words
@@ -340,4 +340,5 @@ def receipt_from(data: dict[str, Any]) -> Receipt:
         rho=data["rho_zcdp_cap"],
         chapters=tuple(data["chapters"]),
         centers=tuple(data.get("centers", ())),
+        caps=tuple(caps_from_dict(caps) for caps in data.get("caps", ())),
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sfumato._accounting.budget import Account, Entry, Kind
+from sfumato._accounting.budget import Account, Caps, Entry, Kind
 from sfumato._accounting.guarantee import (
     Guarantee,
     finite_precision_delta,
@@ -62,7 +62,8 @@ class Receipt:
     ρ of zero-concentrated DP that the caps of the fit allow, whatever part of them was charged;
     None where they allow plain (ε, δ) charges. `chapters` are the parts of the code that must be
     right for the promise to hold, by their titles in docs/trusted.md. `centers` has a line for each
-    centre that was released: one deviation of the noise that is left on it.
+    centre that was released: one deviation of the noise that is left on it. `caps` are those of the
+    fit, which the promise adds up; older files have none.
     """
 
     method: str
@@ -73,6 +74,7 @@ class Receipt:
     rho: float | None = None
     chapters: tuple[str, ...] = ()
     centers: tuple[str, ...] = ()
+    caps: tuple[Caps, ...] = ()
 
     @classmethod
     def of(
@@ -95,6 +97,7 @@ class Receipt:
             rho=rho_of_accounts(accounts),
             chapters=tuple(dict.fromkeys([*ALWAYS, *(e.chapter for e in entries), *chapters])),
             centers=centers,
+            caps=tuple(account.caps for account in accounts),
         )
 
     @property

@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Any, Literal
 
+from sfumato._accounting.budget import caps_to_dict
 from sfumato._base.validation import in_digits
 
 KINDS: tuple[Literal["pure", "gdp", "approximate"], ...] = ("pure", "gdp", "approximate")
@@ -169,6 +170,7 @@ def as_dict(receipt: Any) -> dict[str, Any]:  # noqa: ANN401
         "notes": list(receipt.notes),
         "chapters": list(receipt.chapters),
         **({"centers": list(receipt.centers)} if receipt.centers else {}),
+        **({"caps": [caps_to_dict(caps) for caps in receipt.caps]} if receipt.caps else {}),
     }
 
 

@@ -18,6 +18,12 @@ class Displayed(Release):
         """What a file of the model holds, as plain values."""
         raise TypeError(f"{type(self).__name__} holds nothing")
 
+    def plot(self) -> Any:  # noqa: ANN401
+        """Draw the clusters: a Plotly figure. See `sfumato.plots.clusters`."""
+        from sfumato.plots import clusters
+
+        return clusters(self)
+
     def report(
         self,
         path: str | os.PathLike[str],

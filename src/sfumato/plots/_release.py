@@ -13,12 +13,6 @@ class Release:
 
     receipt_: Receipt
 
-    def plot(self) -> Any:  # noqa: ANN401
-        """Draw the clusters: a Plotly figure. See `sfumato.plots.clusters`."""
-        from sfumato.plots._clusters import clusters
-
-        return clusters(self)
-
 
 def model_of(given: Any) -> Any:  # noqa: ANN401
     """A fitted model; all else is refused."""
