@@ -22,7 +22,7 @@ _FRAME, _ASCII_FRAME = "│└─", "|+-"
 def picture(points: Floats, centers: Floats, box: Box, *, ascii_only: bool = False) -> Text:
     """Draw points, of shape (n, 2), as shades, and each of the centres, (k, 2), as its number."""
     shades = _ASCII_SHADES if ascii_only else _SHADES
-    side, corner, bottom = _ASCII_FRAME if ascii_only else _FRAME
+    side, corner, bottom = tuple(_ASCII_FRAME if ascii_only else _FRAME)
     lower, upper = np.array(box.lower), np.array(box.upper)
     counts, _, _ = np.histogram2d(
         points[:, 0], points[:, 1], (WIDTH, HEIGHT), list(zip(lower, upper, strict=True))
