@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sfumato import nonprivate as nonprivate
     from sfumato import tuning as tuning
     from sfumato._accounting.budget import Overspent as Overspent
+    from sfumato._comparing import compare as compare
     from sfumato._core.curator import Curator as Curator
     from sfumato._lattice.box import Box as Box
     from sfumato._ledger.ledger import Ledger as Ledger
@@ -67,6 +68,7 @@ _HOMES = {
     "Synopsis": "sfumato._synopsis",
     "TableFile": "sfumato.engines._files",
     "UnsafeStep": "sfumato._rowwise",
+    "compare": "sfumato._comparing",
     "estimate_bounds": "sfumato._private_bounds.estimate",
     "load": "sfumato._models",
     "local_epsilon": "sfumato.local._ndlaplace",
