@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint test-long engines trust audit dist test-lowest lock locked pip-audit clean
+.PHONY: demo test test-all lint test-long engines trust audit dist test-lowest lock locked pip-audit docs docs-serve clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -19,8 +19,14 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.demo
 	$(BIN)/sfumato demo
 
+# The studio is tested in Debian's Chromium: installed where it is missing, by root or in CI.
+.PHONY: browser
+browser:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" != 0 ] && [ -z "$$CI" ]; } || \
+		{ apt-get update -qq && apt-get install -qq -y chromium; }
+
 # What a contributor runs: laws, units, end to end.
-test: $(VENV)/.test
+test: $(VENV)/.test browser
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not long and not engines and not mutants and not clusters"
 
 # All of that, slow tests, planted bugs and the tests on clusters of Dask and Spark; ALL selects.
@@ -49,6 +55,18 @@ trust: $(VENV)/.test
 # Attacks on every method, and on broken ones: at most an hour on two cores. What was stopped goes on.
 audit: $(VENV)/.test
 	$(BIN)/python -m bench audit
+
+# The site, from the pages of the repository: a warning fails the build. It begins at build/docs/index.html.
+SITE := build/docs
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[docs]"
+	touch $@ $(VENV)/.demo
+
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -j 2 -b html -c docs . $(SITE)
+
+docs-serve: docs
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(SITE) 8800
 
 # Builds what would be published, and runs the demo from the wheel in an empty environment.
 DIST := build/dist-env

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.cluster import KMeans
 
+from bench.data import nothing_to_measure
 from bench.growing_tables import append_row, read_rows
 from bench.papers.su2015_verdicts import put
 from bench.utility_data import SOURCES, Sample, is_there, load
@@ -107,6 +108,8 @@ def main(words: list[str]) -> None:
     absent = [name for name in DATASETS if not is_there(name)]
     if absent:
         print(f"left out, not in the folder that SFUMATO_DATA names: {', '.join(absent)}")
+    if len(absent) == len(DATASETS):
+        nothing_to_measure(absent)
     done = {(row["dataset"], row["method"]) for row in read_rows(TABLE)}
     for name in DATASETS:
         for method in METHODS:

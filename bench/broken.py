@@ -20,6 +20,11 @@ Array = Any
 K = 2
 
 
+def new_rng() -> np.random.Generator:
+    """Randomness of one fit."""
+    return np.random.default_rng()
+
+
 @dataclass
 class Means:
     """One private step of k-means in the cube [−1, 1]^d, around declared centres: correct.
@@ -32,7 +37,7 @@ class Means:
 
     def fit(self, X: Array, y: None = None) -> Means:
         """Find the means of the cells of the starting centres; every cell gets noise."""
-        self.rng = np.random.default_rng()
+        self.rng = new_rng()
         rows = self.bounded(np.asarray(X, dtype=np.float64))
         centers = np.linspace(-0.5, 0.5, K)[:, np.newaxis] * np.ones(rows.shape[1])
         for _ in range(self.n_steps):
@@ -114,7 +119,7 @@ class SpendsEachTime(Means):
 
     def fit(self, X: Array, y: None = None) -> SpendsEachTime:
         """Noisy counts twice; the centres stay where they were declared."""
-        self.rng = np.random.default_rng()
+        self.rng = new_rng()
         rows = self.bounded(np.asarray(X, dtype=np.float64))
         self.cluster_centers_ = np.linspace(-0.5, 0.5, K)[:, np.newaxis] * np.ones(rows.shape[1])
         counts = np.bincount(self.assigned(rows, self.cluster_centers_), minlength=K)
@@ -149,7 +154,7 @@ class StopsOnRows(Means):
 
     def fit(self, X: Array, y: None = None) -> StopsOnRows:
         """Private steps, as many as the rows need."""
-        self.rng = np.random.default_rng()
+        self.rng = new_rng()
         rows = self.bounded(np.asarray(X, dtype=np.float64))
         centers, self.n_iter_ = np.linspace(-0.5, 0.5, K)[:, np.newaxis] * np.ones(2), 0
         before = None

@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.cluster import KMeans
 
+from bench.data import nothing_to_measure
 from bench.growing_tables import append_row, read_rows
 from bench.papers.su2015_verdicts import put
 from bench.utility_data import is_there, load
@@ -339,6 +340,8 @@ def main(words: list[str]) -> None:
     if options.what == "run":
         done = {tuple(list(row.values())[:4]) for row in read_rows(TABLE)}
         there = [name for name in options.tables if name != "adult" or is_there("adult_num")]
+        if not there:
+            nothing_to_measure(["adult_num"])
         for task in product(there, EPSILONS, BATCHES, METHODS):
             if tuple(map(str, task)) not in done:
                 line = measure(*task, options.runs)

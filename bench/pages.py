@@ -6,7 +6,8 @@ Blocks run in order, in an empty folder: `python` in one namespace for each page
 where every line is a command of sfumato (`# exit code 3` says how it ends, if not with 0). A `toml`
 block whose first line is a comment with the name of a file is written to that file. A `text` block
 shows what the block before it printed; a line with … stands for any lines. A block of kind
-`text example` has noise in it: the words may differ a little, and the numbers do.
+`text example` has noise in it: the words may differ a little, and the numbers do. A comment
+`<!-- python … -->` runs like a block and is not shown: rows that the reader is taken to have.
 """
 
 from __future__ import annotations
@@ -36,10 +37,21 @@ PAGES = (
     "shapes.md",
     "how-we-attack-ourselves.md",
     "kmedian.md",
+    "error-bars.md",
+    "start-here.md",
+    "tutorial-office.md",
+    "choosing.md",
+    "concepts.md",
+    "write-a-method.md",
+    *("explain.md", "parts.md", "mixture.md", "balcan.md", "maxcover.md", "local-model.md"),
+    *("local-mechanisms.md", "local-clustering.md", "ledger.md", "files.md"),
+    *sorted(f"gallery/{page.name}" for page in (DOCS / "gallery").glob("[a-z]*.md")),
+    "streams.md",
+    "one-release.md",
 )
 MORE = "…"
 
-_BLOCK = re.compile(r"^```(\w+)(?: (\w+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"^(?:```|<!-- )(\w+)(?: (\w+))?\n(.*?)^(?:```|-->)$", re.DOTALL | re.MULTILINE)
 _EXIT = re.compile(r"# exit code (\d+)\s*$")
 
 

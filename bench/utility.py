@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from bench import utility_k, utility_page, utility_time
+from bench.data import nothing_to_measure
 from bench.growing_tables import in_processes
 from bench.utility_data import MEASURED, is_there
 from bench.utility_points import FULL, MAIN, PEER, QUICK, REFERENCE, Point, methods, references
@@ -132,6 +133,8 @@ def run(options: argparse.Namespace, folder: Path) -> None:
         chosen = [method for method in chosen if method != PEER]
     path = table_in(folder)
     datasets = [name for name in datasets if name not in absent]
+    if not datasets:
+        nothing_to_measure(absent)
     if options.fresh:
         forget(path, datasets, chosen)
     fill(path, points_of(size, datasets, chosen), options.processes)

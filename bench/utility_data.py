@@ -6,11 +6,9 @@ generated from fixed seeds.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
+from bench.data import path_of
 from bench.papers.su2015_data import Dataset, synthetic
 from sfumato._base.types import Floats
 from sfumato._lattice.box import Box
@@ -84,7 +83,7 @@ class Source:
 
 def from_file(name: str) -> Sample:
     """Rows and bounds as the file has them; C are the means of its labelled clusters."""
-    with np.load(_path(name), allow_pickle=False) as file:
+    with np.load(path_of(name), allow_pickle=False) as file:
         middles = file["C"].astype(float) if "C" in file else None
         lower, upper = (np.asarray(file[side], dtype=float) for side in ("lo", "hi"))
         return Sample(name, file["X"], lower, upper, SOURCES[name].k, middles)
@@ -144,7 +143,7 @@ SMALL = ("s1", "a2", "house_rgb8", "adult_num", "yeast", "lifesci", "gauss10", "
 
 def is_there(name: str) -> bool:
     """Whether a dataset needs no file, or its file is in the data folder."""
-    return not SOURCES[name].is_file or _path(name).is_file()
+    return not SOURCES[name].is_file or path_of(name).is_file()
 
 
 @lru_cache(maxsize=2)
@@ -166,7 +165,3 @@ def from_middles(data: Sample) -> float:
 
 def _score(data: Sample, model: Any) -> float:
     return data.nicv(data.from_cube(model.fit(data.cube).cluster_centers_))
-
-
-def _path(name: str) -> Path:
-    return Path(os.environ.get("SFUMATO_DATA", "data")) / f"{name}.npz"

@@ -10,6 +10,7 @@ import argparse
 from pathlib import Path
 
 # The claims put themselves on the list of verdicts.
+from bench.data import nothing_to_measure
 from bench.papers import su2015_claims, su2015_claims_hybrid, su2015_verdicts  # noqa: F401
 from bench.papers.su2015_data import SOURCES, is_there
 from bench.papers.su2015_points import FIGURES, FULL, LENDERS, QUICK
@@ -36,7 +37,10 @@ def run(figure: str, quick: bool) -> None:
     tables, pictures = folders(quick)
     path = table_of(tables, figure)
     lenders = [table_of(tables, name) for name in LENDERS.get(figure, [])]
-    complete(path, FIGURES[figure](QUICK if quick else FULL), lenders)
+    points = FIGURES[figure](QUICK if quick else FULL)
+    if not any(is_there(point.dataset) for point in points):
+        nothing_to_measure(sorted({SOURCES[point.dataset].file for point in points}))
+    complete(path, points, lenders)
     results = read(path)
     if results:
         from bench.papers.su2015_figures import DRAW

@@ -5,14 +5,13 @@ Real tables are read from the folder that SFUMATO_DATA names; synthetic ones nee
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 from sklearn.cluster import KMeans
 
+from bench.data import path_of
 from sfumato._base.types import Floats
 from sfumato._lattice.box import REACH, Box
 from sfumato._synopsis.signed_kmeans import sphere_packings
@@ -84,7 +83,7 @@ HIGH = ("adult", "lifesci")
 
 def is_there(name: str) -> bool:
     """Whether a dataset can be had: synthetic, or its file is in the data folder."""
-    return name.startswith("syn_") or _path(SOURCES[name]).is_file()
+    return name.startswith("syn_") or path_of(SOURCES[name].file).is_file()
 
 
 @lru_cache(maxsize=4)
@@ -94,7 +93,7 @@ def load(name: str) -> Dataset:
         d, k = map(int, name.split("_")[1:])
         return synthetic(d, k)
     source = SOURCES[name]
-    with np.load(_path(source), allow_pickle=False) as file:
+    with np.load(path_of(source.file), allow_pickle=False) as file:
         rows = file["X"]
         if source.states:
             numbers = [list(file["y_names"]).index(state) for state in source.states]
@@ -103,10 +102,6 @@ def load(name: str) -> Dataset:
     rows = np.unique(rows, axis=0) if source.distinct else rows
     lower, upper = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
     return Dataset(name, rows.astype(np.float64), lower, upper, source.k)
-
-
-def _path(source: Source) -> Path:
-    return Path(os.environ.get("SFUMATO_DATA", "data")) / f"{source.file}.npz"
 
 
 def synthetic(d: int, k: int, n: int = SYNTHETIC_ROWS) -> Dataset:

@@ -5,15 +5,14 @@ Iris and Wine come with scikit-learn; Yeast is read from the folder that SFUMATO
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_iris, load_wine
 
+from bench.data import path_of
 from bench.papers.su2015_data import Dataset
 from sfumato._base.types import Floats
 
@@ -33,7 +32,7 @@ def _wine() -> Floats:
 
 
 def _yeast() -> Floats:
-    with np.load(_path("yeast"), allow_pickle=False) as file:
+    with np.load(path_of("yeast"), allow_pickle=False) as file:
         return np.asarray(file["X"], dtype=np.float64)
 
 
@@ -98,7 +97,7 @@ SOURCES = {
 
 def is_there(name: str) -> bool:
     """Whether a dataset needs no file, or its file is in the data folder."""
-    return not SOURCES[name].is_file or _path(name).is_file()
+    return not SOURCES[name].is_file or path_of(name).is_file()
 
 
 @lru_cache(maxsize=4)
@@ -107,7 +106,3 @@ def load(name: str) -> Dataset:
     source = SOURCES[name]
     lower, upper = (np.array(side, dtype=np.float64) for side in (source.lower, source.upper))
     return Dataset(name, source.read(), lower, upper, source.k)
-
-
-def _path(name: str) -> Path:
-    return Path(os.environ.get("SFUMATO_DATA", "data")) / f"{name}.npz"

@@ -5,14 +5,13 @@ Real tables are read from the folder that SFUMATO_DATA names; synthetic ones nee
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import make_blobs
 
+from bench.data import path_of
 from sfumato._base.types import Floats
 from sfumato._lattice.box import Box
 
@@ -66,7 +65,7 @@ EIGHT = (*SYNTHETIC, *REAL)
 def is_there(name: str) -> bool:
     """Whether a dataset can be had: synthetic, or its file is in the data folder."""
     source = SOURCES[name]
-    return not source.file or _path(source).is_file()
+    return not source.file or path_of(source.file).is_file()
 
 
 @lru_cache(maxsize=16)
@@ -86,13 +85,9 @@ def load(name: str, most: int = MOST_ROWS) -> Floats:
             random_state=0,
         )
         return rows.clip(-HALF_WIDTH, HALF_WIDTH)
-    with np.load(_path(source), allow_pickle=False) as file:
+    with np.load(path_of(source.file), allow_pickle=False) as file:
         rows = file["X"].astype(np.float64)
         box = Box.of((file["lo"], file["hi"]), rows.shape[1])
     if len(rows) > most:
         rows = rows[np.random.default_rng(2023).choice(len(rows), most, replace=False)]
     return box.to_cube(rows) * HALF_WIDTH
-
-
-def _path(source: Source) -> Path:
-    return Path(os.environ.get("SFUMATO_DATA", "data")) / f"{source.file}.npz"

@@ -7,14 +7,17 @@ from typing import Any
 
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import NanPolicy
-from sfumato._private_fit import PrivateFit, keep_centers, unit_of
+from sfumato._private_fit import keep_centers, keep_errors, unit_of
+from sfumato._private_stream import StreamedFit
 from sfumato._released_centers import ReleasedCenters
 from sfumato._schema.schema import Schema
+from sfumato._stream import Stream
 from sfumato.methods import METHODS, Centers, Method, Task, clusters_of, method_of
 from sfumato.methods._base import check_centers
+from sfumato.methods._batch import BatchFound, BatchStep
 
 
-class PrivateKMeans(ReleasedCenters, PrivateFit):
+class PrivateKMeans(ReleasedCenters, StreamedFit):
     """k-means centres under differential privacy.
 
     Parameters
@@ -52,6 +55,11 @@ class PrivateKMeans(ReleasedCenters, PrivateFit):
         Threads of a pass over rows in memory or in files; by default all processors.
     verbose : int, default=0
         1 prints the progress of every pass to the standard error, for the owner of the rows.
+    half_life : float, optional
+        With `partial_fit`: after so many batches a batch counts half, in centres and in sizes. By
+        default all batches count alike.
+    max_batches : int, optional
+        With `partial_fit`: more batches are refused. Needed with groups, whose costs add up.
 
     Attributes
     ----------
@@ -66,6 +74,12 @@ class PrivateKMeans(ReleasedCenters, PrivateFit):
         With a schema: the centres in the cube that distances are measured in.
     cluster_sizes_ : ndarray of shape (n_clusters,)
         Noisy sizes of the clusters.
+    cluster_centers_std_ : ndarray of shape (n_clusters, n_features)
+        The deviation of the noise on each number of the centres; see `intervals`.
+    cluster_sizes_std_ : ndarray of shape (n_clusters,)
+        The deviation of the noise on each size.
+    evidence_ : ndarray of shape (n_clusters,)
+        From 0 to 1: how surely a cluster is not made by noise; see docs/error-bars.md.
     bounds_ : pair of ndarrays of shape (n_features,)
         The bounds in use, declared or estimated.
     receipt_ : Receipt
@@ -74,6 +88,11 @@ class PrivateKMeans(ReleasedCenters, PrivateFit):
         Where the ledger lasts: the name under which it keeps this model.
     synopsis_ : Synopsis
         Where the method releases one: cells and noisy weights, for any use at no further cost.
+        After `partial_fit` of a second batch there is none.
+    n_batches_ : int
+        How many batches were taken in; 1 after `fit`.
+    drift_ : Drift or None
+        How unlike the batches before it the last one is, from the third on: `drift_.alarm`.
 
     Examples
     --------
@@ -103,6 +122,8 @@ class PrivateKMeans(ReleasedCenters, PrivateFit):
         schema: Schema | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        half_life: float | None = None,
+        max_batches: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.epsilon = epsilon
@@ -116,27 +137,55 @@ class PrivateKMeans(ReleasedCenters, PrivateFit):
         self.schema = schema
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.half_life = half_life
+        self.max_batches = max_batches
 
-    def _asked(self) -> tuple[Method, int, bool]:
+    def _asked(self) -> tuple[Method | BatchStep, int, bool]:
+        if self._batch is not None and self._batch.earlier is not None:
+            return self._step(self._batch.earlier)
         method = method_of(self.method)
         return method, *clusters_of(self.n_clusters, method)
 
-    def _checked(self, found: Any, task: Task) -> Centers:  # noqa: ANN401
+    def _checked(self, found: Any, task: Task) -> Centers | BatchFound:  # noqa: ANN401
+        if isinstance(found, BatchFound):
+            return found
         return check_centers(found, type(method_of(self.method)).__name__, task)
 
-    def _keep_found(self, found: Centers, curator: Curator) -> None:
+    def _keep_found(self, found: Centers | BatchFound, curator: Curator) -> None:
+        if isinstance(found, BatchFound):
+            found = self._followed(found, curator)
         keep_centers(self, found.points, curator)
         self.cluster_sizes_ = found.sizes * unit_of(curator.schema)
+        keep_errors(self, found, curator)
 
     def _settings(self) -> dict[str, Any]:
         chosen = self.n_clusters == "auto"
         k = "auto" if chosen else int(self.n_clusters)
-        return {"n_clusters": k, "method": _method_to_dict(self.method)}
+        limits = {"half_life": self.half_life, "max_batches": self.max_batches}
+        return {
+            "n_clusters": k,
+            "method": _method_to_dict(self.method),
+            **{name: value for name, value in limits.items() if value is not None},
+        }
 
     @classmethod
     def _parameters(cls, settings: dict[str, Any]) -> dict[str, Any]:
         method = _method_from_dict(settings["method"])
-        return {"n_clusters": settings["n_clusters"], "method": method}
+        limits = {n: v for n, v in settings.items() if n in ("half_life", "max_batches")}
+        return {"n_clusters": settings["n_clusters"], "method": method, **limits}
+
+    def _released(self) -> dict[str, Any]:
+        stream = {"stream": self.stream_.to_dict()} if self.n_batches_ > 1 else {}
+        return {**super()._released(), **stream}
+
+    def _restore(self, data: dict[str, Any]) -> None:
+        super()._restore(data)
+        if "stream" in data:
+            shape = self._cube_centers.shape
+            self.stream_ = Stream.from_dict(data["stream"], *shape)
+            return
+        rows = (float(self.cluster_sizes_.sum()),)
+        self.stream_ = Stream(float(data["epsilon"]), float(data["delta"]), rows)
 
 
 def _method_to_dict(method: Any) -> dict[str, Any]:  # noqa: ANN401

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sfumato._accounting.budget import Account, Caps, Ledger, caps_from_dict
+from sfumato._accounting.budget import Account, Caps, Ledger
 from sfumato._accounting.guarantee import Guarantee
 from sfumato._accounting.receipt import Line, Receipt
 from sfumato._accounting.text import spent_words
@@ -35,9 +35,6 @@ from sfumato.engines._elsewhere import names_of
 from sfumato.engines._memory import frame_of, own_rows
 from sfumato.engines._open import elsewhere, split_groups
 from sfumato.engines._rows import Frame
-
-if TYPE_CHECKING:
-    pass
 
 _BLOCK = 65_536
 
@@ -126,6 +123,10 @@ class ReleasedModel(Displayed, ClusterMixin, BaseEstimator):
         """What this kind of model was asked for, as plain values."""
         return {}
 
+    def _requested(self) -> dict[str, Any]:
+        """What tells two fits of this kind apart, as plain values."""
+        return self._settings()
+
     def _released(self) -> dict[str, Any]:
         """What this kind of model released, as plain values: an allow-list."""
         return {}
@@ -189,7 +190,7 @@ def settings_of(model: Any, curator: Curator) -> str:  # noqa: ANN401
     """What a fit is asked for, as text: public settings alone, also those of the curator."""
     settings = {
         "model": model.kind,
-        **model._settings(),  # noqa: SLF001
+        **model._requested(),  # noqa: SLF001
         "epsilon": model.epsilon,
         "delta": model.delta,
         "n_rows": model.n_rows,
@@ -338,5 +339,6 @@ def receipt_from(data: dict[str, Any]) -> Receipt:
         notes=tuple(data["notes"]),
         rho=data["rho_zcdp_cap"],
         chapters=tuple(data["chapters"]),
-        caps=tuple(caps_from_dict(caps) for caps in data.get("caps", ())),
+        caps=tuple(Caps.from_dict(caps) for caps in data.get("caps", ())),
+        centers=tuple(data.get("centers", ())),
     )

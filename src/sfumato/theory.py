@@ -157,3 +157,16 @@ def additive_errors(k: int, d: int, gamma: float = 0.1) -> dict[str, tuple[str, 
         "Jones et al. 2020": ("1/γ", k + d ** (0.5 + gamma) * k ** (1 + gamma)),
         "max cover": ("1", k * math.sqrt(d)),
     }
+
+
+def running_noise(batch: int, batches: int, *, gaussian: bool = False) -> tuple[float, float]:
+    """Noise of a running total after one of `batches` batches, by adding up and by a tree.
+
+    In deviations of the noise of one batch that is asked with the whole budget. Adding up: a row
+    is in one batch, so each is asked with the whole budget, and `batch` noises add. Tree (Dwork et
+    al. 2010; Chan, Shi, Song 2011): a row is in one sum at each of ⌊log2 batches⌋ + 1 levels, which
+    share the budget, and a total takes as many sums as `batch` has binary ones.
+    """
+    levels, sums = batches.bit_length(), batch.bit_count()
+    each = math.sqrt(levels) if gaussian else float(levels)
+    return math.sqrt(batch), math.sqrt(sums) * each

@@ -10,9 +10,14 @@ def test_a_page_runs_and_prints_what_it_shows(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     shown = list(run((DOCS / name).read_text("utf-8")))
-    assert shown
     for block in shown:
         assert block.right, f"the page shows:\n{block.text}\nprinted was:\n{block.printed}"
+
+
+def test_code_that_is_not_shown_runs_first():
+    hidden = "<!-- python\nrows = 17\n-->\n\n```python\nprint(rows)\n```\n\n```text\n17\n```\n"
+    assert next(run(hidden)).right
+    assert not next(run(hidden.replace("rows = 17", "rows = 18"))).right
 
 
 def page(printed, shown, kind="text"):

@@ -23,6 +23,9 @@ NEIGHBOURS = {
 }
 
 
+SLOW = pytest.mark.slow
+
+
 def check_replay(one, other, method, budget):
     """Run on `one`, replay on `other`, and compare query by query."""
     account, centers = run(one, method, budget=budget)
@@ -51,7 +54,9 @@ def check_transcripts(one, other, account):
 
 @pytest.mark.parametrize("pair", NEIGHBOURS.values(), ids=NEIGHBOURS.keys())
 @pytest.mark.parametrize(("method", "budget"), PAYABLE)
-@pytest.mark.parametrize("nan", ["ignore", "center", "drop"])
+@pytest.mark.parametrize(
+    "nan", ["ignore", pytest.param("center", marks=SLOW), pytest.param("drop", marks=SLOW)]
+)
 def test_no_answer_loses_more_than_it_was_charged(method, pair, budget, nan):
     smaller, larger = (curator_of(rows, nan=nan) for rows in pair)
     check_replay(smaller, larger, method, budget)

@@ -20,6 +20,8 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits and users of 
 # Runs fits until one is refused, and says how many were answered, and why no more were.
 CHILD = """
 import json, os, resource, signal, sys
+# A user who may write nowhere would compile the loops anew.
+sys.modules["numba"] = None
 from sfumato._accounting.budget import Overspent
 from sfumato._ledger import sqlite
 from sfumato._ledger.ledger import Ledger

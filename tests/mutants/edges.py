@@ -112,8 +112,8 @@ _ESTIMATOR = {
     ),
     "a fit in JSON tells the size of the file": Mutant(
         "cli/_fit.py",
-        '"written_to": str(request.output), ',
-        '"written_to": str(request.output), "bytes": Path(request.data[0]).stat().st_size, ',
+        '"written_to": str(request.target), ',
+        '"written_to": str(request.target), "bytes": Path(request.data[0]).stat().st_size, ',
         f"{COMMAND}::test_fit_prints_and_writes_the_answers_alone",
     ),
     "the check before a fit tells what it has seen": Mutant(

@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutants.forked import run_test
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "sfumato"
-OURS = {"mutant", "test_mutants"}
+OURS = {"forked", "mutant", "test_mutants"}
 
 pytestmark = pytest.mark.mutants
 
@@ -58,17 +60,11 @@ def test_mutant_is_caught(name, tmp_path):
     mutant = MUTANTS[name]
     assert "::" in mutant.caught_by, "one test is meant to catch it"
     plant(mutant, tmp_path)
-    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    result = subprocess.run(
-        [*command, mutant.caught_by],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(tmp_path), "SFUMATO_HYPOTHESIS": "mutants"},
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
-    assert result.returncode == 1, f"not caught: {result.stdout[-2000:]}{result.stderr[-2000:]}"
-    assert f"FAILED {mutant.caught_by}" in result.stdout
+    output = tmp_path / "output.txt"
+    code = run_test(mutant.caught_by, tmp_path, ROOT, output)
+    printed = output.read_text(encoding="utf-8")
+    assert code == 1, f"not caught: {printed[-3000:]}"
+    assert f"FAILED {mutant.caught_by}" in printed
 
 
 def test_the_copy_is_what_is_tested(tmp_path):
@@ -76,11 +72,7 @@ def test_the_copy_is_what_is_tested(tmp_path):
     package = tmp_path / "sfumato"
     package.mkdir()
     (package / "__init__.py").write_text("WHERE = 'copy'\n")
-    found = subprocess.run(
-        [sys.executable, "-c", "import sfumato; print(sfumato.WHERE)"],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert found.stdout.strip() == "copy"
+    test = tmp_path / "test_where.py"
+    test.write_text("import sfumato\n\ndef test_it():\n    assert sfumato.WHERE == 'copy'\n")
+    output = tmp_path / "output.txt"
+    assert run_test(str(test), tmp_path, ROOT, output) == 0, output.read_text()

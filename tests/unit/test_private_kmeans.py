@@ -179,7 +179,7 @@ def test_a_model_holds_no_rows():
     shown = json.dumps(to_dict(fitted)) + str(vars(fitted)) + str(fitted.receipt_)
     assert "0.12345678" not in shown
     assert "0.98765432" not in shown
-    public = {"cluster_centers_", "cluster_sizes_", "receipt_", "n_features_in_", "box_"}
+    public = {"cluster_centers_", "cluster_sizes_", "receipt_", "n_features_in_", "box_", "stream_"}
     assert {name for name in vars(fitted) if name.endswith("_")} == public | {"synopsis_"}
 
 

@@ -14,6 +14,7 @@ from sfumato.theory import (
     cube_floor,
     max_cover_bound,
     pure_floor,
+    running_noise,
     smallest_radius_cost,
 )
 
@@ -125,3 +126,10 @@ def test_a_plan_tells_its_floor_where_there_is_one():
     small = plan(n=1000, d=2, k=3, epsilon=1.0)
     assert small.floor == NOTHING
     assert "Lower bound" not in str(small)
+
+
+def test_running_totals_by_adding_up_and_by_a_tree():
+    # 5 = 101 in binary: a sum of four batches and one of one, at 3 levels.
+    assert running_noise(5, 7) == (math.sqrt(5), 3 * math.sqrt(2))
+    assert running_noise(5, 7, gaussian=True) == close((math.sqrt(5), math.sqrt(6)))
+    assert running_noise(1, 1) == (1.0, 1.0)

@@ -18,7 +18,7 @@ def blobs(k=4, n=200, seed=0):
 
 
 @pytest.mark.parametrize("criterion", ["elbow", "silhouette", "gap"])
-@pytest.mark.parametrize("k", [3, 5])
+@pytest.mark.parametrize("k", [3, pytest.param(5, marks=pytest.mark.slow)])
 def test_every_criterion_finds_clear_clusters(criterion, k):
     curve = tuning.clusters(blobs(k), k_range=(2, 8), criterion=criterion, random_state=0)
     assert curve.best == k
@@ -29,6 +29,7 @@ def test_every_criterion_finds_clear_clusters(criterion, k):
     assert (np.diff(curve.costs) < 0).all()
 
 
+@pytest.mark.slow
 def test_one_cluster_can_be_taken_by_the_gap():
     rng = np.random.default_rng(0)
     curve = tuning.clusters(
@@ -39,6 +40,7 @@ def test_one_cluster_can_be_taken_by_the_gap():
     assert curve.costs[0] == pytest.approx(2 / 12, rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_start_is_fixed_by_its_seed():
     first, second = (
         tuning.clusters(blobs(), k_range=(2, 4), criterion="gap", random_state=3) for _ in range(2)

@@ -62,7 +62,8 @@ class Receipt:
     ρ of zero-concentrated DP that the caps of the fit allow, whatever part of them was charged;
     None where they allow plain (ε, δ) charges. `chapters` are the parts of the code that must be
     right for the promise to hold, by their titles in docs/trusted.md. `caps` are those of the fit,
-    which the promise adds up; older files have none.
+    which the promise adds up; older files have none. `centers` has a line for each centre that was
+    released: one deviation of the noise that is left on it.
     """
 
     method: str
@@ -73,6 +74,7 @@ class Receipt:
     rho: float | None = None
     chapters: tuple[str, ...] = ()
     caps: tuple[Caps, ...] = ()
+    centers: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -82,6 +84,7 @@ class Receipt:
         neighbours: str,
         notes: tuple[str, ...],
         chapters: Sequence[str] = (),
+        centers: tuple[str, ...] = (),
     ) -> Receipt:
         """Write the receipt of everything that a fit's accounts were charged for."""
         entries = [entry for account in accounts for entry in account.entries]
@@ -94,6 +97,7 @@ class Receipt:
             rho=rho_of_accounts(accounts),
             chapters=tuple(dict.fromkeys([*ALWAYS, *(e.chapter for e in entries), *chapters])),
             caps=tuple(account.caps for account in accounts),
+            centers=centers,
         )
 
     @property

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sfumato._accounting.budget import Account, Caps, Ledger, Share
+from sfumato._accounting.guarantee import neighbours_of
 from sfumato._accounting.receipt import Receipt
 from sfumato._base.types import Floats
 from sfumato._base.validation import check_epsilon, check_max_rows, is_private
@@ -170,6 +171,11 @@ class UnpreparedRows:
         """How many rows one neighbour may take away: 1, or the most that a group may have."""
         weights = self.schema.weights if self.schema else None
         return (self.rows.max_rows_per_group or 1) * (weights.most if weights else 1)
+
+    @property
+    def neighbours(self) -> str:
+        """What is protected as a whole, in words."""
+        return neighbours_of(self.rows.max_rows_per_group)
 
     @property
     def for_method(self) -> Fraction:

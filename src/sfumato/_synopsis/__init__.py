@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato._base.files import read_whole, write_whole
-from sfumato._base.types import Floats, Ints
+from sfumato._base.types import Floats, Ints, Rng
 from sfumato._base.validation import check_positive, check_whole
 from sfumato._lattice.box import REACH, Box
 from sfumato._schema.schema import Schema
@@ -20,6 +20,14 @@ from sfumato._synopsis.cells import Cells, GridCells, cells_from_dict, frozen
 from sfumato._synopsis.curve import Criterion, KCurve, curve_of
 from sfumato._synopsis.dendrogram import Dendrogram, gathered, ward_linkage
 from sfumato._synopsis.denoise import denoise_cells
+from sfumato._synopsis.kmeans import nearest
+from sfumato._synopsis.kmedian import weighted_kmedian
+from sfumato._synopsis.mixture import (
+    CovarianceType,
+    Mixture,
+    check_covariance_type,
+    mixture_of_cells,
+)
 from sfumato._synopsis.regions import dense_regions
 from sfumato._synopsis.signed_kmeans import Clusters, SignedKMeans
 
@@ -89,9 +97,9 @@ class Synopsis:
     @property
     def cells(self) -> Floats:
         """The middle of every cell, in the user's units: (n_cells, n_features)."""
-        return self._in_units(self.layout[:])
+        return self.in_units(self.layout[:])
 
-    def _in_units(self, points: Floats) -> Floats:
+    def in_units(self, points: Floats) -> Floats:
         """Points of the cube [−1, 1]^d in the user's units, with a schema as it decodes them."""
         return self.schema.decode(points) if self.schema else self.box.from_lattice(points * REACH)
 
@@ -118,7 +126,30 @@ class Synopsis:
         solver = SignedKMeans(self.layout, self.weights, self.noise_std)
         starts = check_whole(n_starts, "n_starts")
         found = solver.solve(check_whole(k, "k"), n_starts=starts, rng=rng)
-        return found._replace(centers=self._in_units(found.centers))
+        return found._replace(centers=self.in_units(found.centers))
+
+    def kmedian(self, k: int, *, random_state: Any = None) -> Clusters:  # noqa: ANN401
+        """Find k centres of the denoised cells that lower the sum of distances, not of squares.
+
+        Sizes are denoised weights; the cost counts distances in the cube that the bounds span.
+        """
+        return _medians_of(self, check_whole(k, "k"), np.random.default_rng(random_state))
+
+    def mixture(
+        self,
+        k: int,
+        covariance_type: CovarianceType = "full",
+        *,
+        random_state: Any = None,  # noqa: ANN401
+    ) -> Mixture:
+        """Fit a mixture of k normal distributions to the denoised cells, by EM.
+
+        In the user's units; with a schema, in those of the cube. Cells blur what is narrower than
+        they are: `PrivateGaussianMixture` asks for moments instead.
+        """
+        check_covariance_type(covariance_type)
+        rng = np.random.default_rng(random_state)
+        return _mixture_of(self, check_whole(k, "k"), covariance_type, rng)
 
     def k_curve(
         self,
@@ -152,6 +183,8 @@ class Synopsis:
 
         Empirical Bayes from all released weights together: see `sfumato._synopsis.denoise`.
         """
+        if not self.noise_std:
+            return np.maximum(self.weights, 0)
         return denoise_cells(self.layout, self.weights, self.noise_std / math.sqrt(2))
 
     def dendrogram(
@@ -166,7 +199,7 @@ class Synopsis:
         """
         rng, most = np.random.default_rng(random_state), check_whole(n_leaves, "n_leaves")
         points, weights = gathered(self.layout[:], self.denoised(), most, rng)
-        return Dendrogram(self._in_units(points), weights, ward_linkage(points, weights))
+        return Dendrogram(self.in_units(points), weights, ward_linkage(points, weights))
 
     def spans(self, min_cluster_size: float | None = None) -> Spans:
         """Find density clusters of a grid: regions of connected dense cells, of any shape.
@@ -175,19 +208,7 @@ class Synopsis:
         more than noise explains. Of clusters whose density differs only those that stand out from
         each other are apart.
         """
-        if not isinstance(self.layout, GridCells):
-            raise ValueError(
-                "density clusters need the cells of a grid, and this synopsis is a tree: "
-                "PrivateDBSCAN releases a grid"
-            )
-        least = max(0.0, 0.01 * float(self.weights.sum()))
-        if min_cluster_size is not None:
-            least = float(check_positive(min_cluster_size, "min_cluster_size"))
-        grid = self.weights.reshape(self.layout.shape)
-        labels = dense_regions(grid, self.noise_std, least).ravel()
-        inside = labels >= 0
-        sizes = np.bincount(labels[inside], self.weights[inside]).astype(np.float64)
-        return Spans(labels, sizes)
+        return _spans_of(self, min_cluster_size)
 
     def sample(self, n: int, *, random_state: Any = None) -> Any:  # noqa: ANN401
         """Draw n synthetic rows: a cell by the positive part of its weight, uniform inside it.
@@ -196,14 +217,8 @@ class Synopsis:
         units; with a schema, the cells of every column by its name, as a data frame takes them.
         """
         rng = np.random.default_rng(random_state)
-        positive = np.maximum(self.weights, 0)
-        total = positive.sum()
-        chances = positive / total if total > 0 else None
-        chosen = rng.choice(len(self), check_whole(n, "n"), p=chances)
-        picked = self.layout.take(chosen)
-        inside = rng.uniform(-0.5, 0.5, picked.middles.shape)
-        points = picked.middles + inside * picked.widths
-        return self.schema.cells(points) if self.schema else self._in_units(points)
+        points = _drawn(self, check_whole(n, "n"), rng)
+        return self.schema.cells(points) if self.schema else self.in_units(points)
 
     def plot_data(self) -> Picture:
         """Return the weights of a grid in two or three dimensions, ready for a picture."""
@@ -251,6 +266,53 @@ class Synopsis:
             return cls.from_dict(data)
         except (LookupError, TypeError, AttributeError, ArithmeticError):
             raise ValueError(f"{where} is a damaged sfumato synopsis") from None
+
+
+def _medians_of(synopsis: Synopsis, k: int, rng: Rng) -> Clusters:
+    """See `Synopsis.kmedian`."""
+    points, weights = synopsis.layout[:], synopsis.denoised()
+    squares = np.square(synopsis.layout.widths).sum(axis=1) / 12
+    centers, cost = weighted_kmedian(points, weights, k, rng, widths=squares)
+    own, _ = nearest(points, centers)
+    sizes = np.bincount(own, weights, k).astype(np.float64)
+    return Clusters(synopsis.in_units(centers), sizes, cost)
+
+
+def _mixture_of(synopsis: Synopsis, k: int, kind: CovarianceType, rng: Rng) -> Mixture:
+    """See `Synopsis.mixture`."""
+    found = mixture_of_cells(synopsis.layout, synopsis.denoised(), k, kind, rng)
+    if synopsis.schema:
+        return found
+    low, high = (np.array(edge) for edge in (synopsis.box.lower, synopsis.box.upper))
+    return found.moved(np.diag((high - low) / 2), (high + low) / 2)
+
+
+def _spans_of(synopsis: Synopsis, min_cluster_size: float | None) -> Spans:
+    """See `Synopsis.spans`."""
+    if not isinstance(synopsis.layout, GridCells):
+        raise ValueError(
+            "density clusters need the cells of a grid, and this synopsis is a tree: "
+            "PrivateDBSCAN releases a grid"
+        )
+    least = max(0.0, 0.01 * float(synopsis.weights.sum()))
+    if min_cluster_size is not None:
+        least = float(check_positive(min_cluster_size, "min_cluster_size"))
+    grid = synopsis.weights.reshape(synopsis.layout.shape)
+    labels = dense_regions(grid, synopsis.noise_std, least).ravel()
+    inside = labels >= 0
+    sizes = np.bincount(labels[inside], synopsis.weights[inside]).astype(np.float64)
+    return Spans(labels, sizes)
+
+
+def _drawn(synopsis: Synopsis, n: int, rng: Rng) -> Floats:
+    """Points (n, d) of the cube: see `Synopsis.sample`."""
+    positive = np.maximum(synopsis.weights, 0)
+    total = positive.sum()
+    chances = positive / total if total > 0 else None
+    picked = synopsis.layout.take(rng.choice(len(synopsis), n, p=chances))
+    inside = rng.uniform(-0.5, 0.5, picked.middles.shape)
+    drawn: Floats = picked.middles + inside * picked.widths
+    return drawn
 
 
 def _picture(synopsis: Synopsis) -> Picture:

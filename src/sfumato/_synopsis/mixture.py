@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from sfumato._base.types import Floats, Ints, Rng
+from sfumato._synopsis.cells import Cells
 from sfumato._synopsis.kmeans import nearest, weighted_kmeans
 
 CovarianceType = Literal["full", "diag", "spherical"]
@@ -111,6 +112,29 @@ def points_of(blobs: Mixture, n: int, rng: Rng) -> Points:
         own = np.linalg.cholesky(drawn.T @ drawn / m)
         places.append(mean + np.linalg.solve(own, drawn.T).T @ root.T)
     return Points(np.vstack(places), np.repeat(blobs.weights / each, each))
+
+
+def mixture_of_cells(
+    cells: Cells, weights: Floats, k: int, kind: CovarianceType, rng: Rng
+) -> Mixture:
+    """The most likely mixture of rows that lie anywhere in their cells, in the cube.
+
+    `weights` (n_cells,) are at least 0; without any, all cells weigh the same.
+    """
+    if not weights.any():
+        weights = np.ones(len(weights))
+    heavy = np.flatnonzero(weights > 0)
+    middles, widths = cells[:][heavy], np.broadcast_to(cells.widths, (len(cells), cells.n_features))
+    half = widths[heavy] / 2
+    # Two points on each axis of a cell have its variance, width² / 12.
+    each = len(middles[0]) * 2
+    places = np.repeat(middles[:, None], each, axis=1)
+    shift = np.sqrt(each / 2 / 3) * half
+    for axis in range(each // 2):
+        places[:, 2 * axis, axis] += shift[:, axis]
+        places[:, 2 * axis + 1, axis] -= shift[:, axis]
+    points = Points(places.reshape(-1, middles.shape[1]), np.repeat(weights[heavy] / each, each))
+    return fit_mixture(points, k, kind, rng)
 
 
 def fit_mixture(

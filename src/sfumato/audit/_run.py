@@ -328,14 +328,19 @@ class _Audit:
         self._play_worst()
 
     def _play_worst(self) -> None:
-        """Look again at the worse half of the pairs, and so on, down to two of them."""
-        worst = self.games
-        while worst:
-            worst = sorted(worst, key=lambda game: -game.hint)
-            worst = worst[: max(_FOCUS, (len(worst) + 1) // 2)]
+        """Look again at the two worst pairs, and at the one of the others with the fewest fits.
+
+        A pair that seemed harmless in few fits is looked at again, with twice as many of them.
+        """
+        while True:
+            worst = sorted(self.games, key=lambda game: -game.hint)
+            worst, others = worst[:_FOCUS], worst[_FOCUS:]
+            worst += sorted(others, key=lambda game: game.trials)[:1]
             # What is left may be enough for the first ones only.
             while sum(max(_LEAST, game.trials // 4) for game in worst) > self.fits.left() // 2:
                 worst.pop()
+            if not worst:
+                return
             for i, game in enumerate(worst):
                 size = min(game.trials, self.fits.left() // (2 * (len(worst) - i)))
                 if size >= _LEAST and self._look(game, size):

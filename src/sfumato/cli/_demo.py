@@ -15,30 +15,33 @@ from sfumato.cli._app import print_json
 from sfumato.cli._show import console, print_receipt, shown
 
 WIDTH, HEIGHT = 60, 20
-_SHADES = " ·░▒▓█"
+_SHADES, _ASCII_SHADES = " ·░▒▓█", " .:+#@"
+_FRAME, _ASCII_FRAME = "│└─", "|+-"
 
 
-def picture(points: Floats, centers: Floats, box: Box) -> Text:
+def picture(points: Floats, centers: Floats, box: Box, *, ascii_only: bool = False) -> Text:
     """Draw points, of shape (n, 2), as shades, and each of the centres, (k, 2), as its number."""
+    shades = _ASCII_SHADES if ascii_only else _SHADES
+    side, corner, bottom = _ASCII_FRAME if ascii_only else _FRAME
     lower, upper = np.array(box.lower), np.array(box.upper)
     counts, _, _ = np.histogram2d(
         points[:, 0], points[:, 1], (WIDTH, HEIGHT), list(zip(lower, upper, strict=True))
     )
     # Square roots: the thin edges of a cloud stay visible.
-    depth = np.sqrt(counts / max(counts.max(), 1.0)) * (len(_SHADES) - 1)
-    cells = np.array(list(_SHADES))[np.ceil(depth).astype(int)]
+    depth = np.sqrt(counts / max(counts.max(), 1.0)) * (len(shades) - 1)
+    cells = np.array(list(shades))[np.ceil(depth).astype(int)]
     places = np.clip(
         (centers - lower) / (upper - lower) * (WIDTH, HEIGHT), 0, (WIDTH - 1, HEIGHT - 1)
     )
     marks = {(int(x), int(y)): str(i) for i, (x, y) in enumerate(places)}
     text = Text()
     for y in reversed(range(HEIGHT)):
-        text.append("  │", style="dim")
+        text.append(f"  {side}", style="dim")
         for x in range(WIDTH):
             mark = marks.get((x, y))
             text.append(mark or cells[x, y], style="bold black on yellow" if mark else "cyan")
         text.append("\n")
-    return text.append("  └" + "─" * WIDTH, style="dim")
+    return text.append(f"  {corner}" + bottom * WIDTH, style="dim")
 
 
 _BOX = Box((3.0, 0.0), (11.0, 10.0))
@@ -68,8 +71,9 @@ def run(request: o.Demo) -> None:
         print_json(shown(model))
         return
     out = console()
+    ascii_only = out.options.ascii_only
     out.print(f"{len(people):,} invented people, by {_NAMES[0]} (across) and {_NAMES[1]} (up):\n")
-    out.print(picture(people, model.cluster_centers_, _BOX))
+    out.print(picture(people, model.cluster_centers_, _BOX, ascii_only=ascii_only))
     out.print("\nThe shades are the people. The digits are the private centres, and all that is")
     out.print(
         "released. Next to each, the exact numbers, which are known for invented people only:"

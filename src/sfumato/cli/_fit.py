@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import typer
 
+from sfumato._accounting.receipt import Receipt
 from sfumato._base.files import atomic_path, atomic_text
 from sfumato._base.validation import PRIVATE, check_delta, check_epsilon, check_whole
 from sfumato._lattice.box import NanPolicy
@@ -22,6 +23,7 @@ from sfumato._private_mixture import PrivateGaussianMixture
 from sfumato._released_centers import ReleasedCenters
 from sfumato._released_model import text_of
 from sfumato._schema.schema import Schema
+from sfumato._stream import weight_kept
 from sfumato.cli import _options as o
 from sfumato.cli._app import passes, print_json, progress
 from sfumato.cli._inputs import (
@@ -44,6 +46,7 @@ from sfumato.cli._show import (
     console,
     counted,
     print_centers,
+    print_doubts,
     print_mixture,
     print_profiles,
     print_receipt,
@@ -56,6 +59,12 @@ from sfumato.engines.formats._table import Layout
 
 def run(request: o.Fit) -> None:
     """Fit, write the model, and print it. All that can be refused is refused before the charge."""
+    if request.append is not None:
+        from sfumato.cli._append import opened
+
+        model, file, layout = opened(request)
+        _fit_and_print(request, model, file, layout)
+        return
     schema = None if request.schema is None else declared_in(request)
     model = _model(request, schema)
     request = with_declared_bounds(request)
@@ -64,23 +73,29 @@ def run(request: o.Fit) -> None:
     _check_output(request, *(Path(each.where) for each in layout.table.files if each.local))
     model.bounds = None if schema else _bounds(request, layout)
     check_rows(request, layout)
+    _fit_and_print(request, model, file, layout)
+
+
+def _fit_and_print(request: o.Fit, model: Any, file: TableFile, layout: Layout) -> None:  # noqa: ANN401
+    """Fit, or take in one more batch, write the model, and print it."""
     many = len(request.data) > 1
     title = f"{len(request.data)} files" if many else Path(request.data[0]).name
     with _reserved(request, model) as place, passes(f"fitting {title}"):
         unkept = _fitted(request, model, file)
         model.save(place)
     if unkept is not None:
-        unkept.add_note(f"The fit was charged and is in {request.output}, but not in the ledger")
+        unkept.add_note(f"The fit was charged and is in {request.target}, but not in the ledger")
         raise unkept
     _print(request, model, layout, title)
 
 
 def _fitted(request: o.Fit, model: PrivateFit, file: TableFile) -> LedgerError | None:
     """Fit. A release that the ledger could not keep is no reason to lose it."""
+    before = _receipt(model)
     try:
         fit_on(request, model, file)
     except LedgerError as error:
-        if not hasattr(model, "receipt_"):
+        if _receipt(model) is before:
             raise
         return error
     return None
@@ -89,7 +104,7 @@ def _fitted(request: o.Fit, model: PrivateFit, file: TableFile) -> LedgerError |
 def _print(request: o.Fit, model: PrivateFit, layout: Layout, title: str) -> None:
     kept = {"request": model.request_} if request.ledger else {}
     if request.as_json:
-        print_json({"written_to": str(request.output), **kept, **shown(model)})
+        print_json({"written_to": str(request.target), **kept, **shown(model)})
         return
     out = console()
     _print_clusters(request, model, layout.titles, title)
@@ -97,7 +112,7 @@ def _print(request: o.Fit, model: PrivateFit, layout: Layout, title: str) -> Non
     if alone:
         out.print(f"Columns left alone: {listed(alone, 20)}")
     print_receipt(out, model.receipt_)
-    out.print(f"Model written to {request.output}", soft_wrap=True)
+    out.print(f"Model written to {request.target}", soft_wrap=True)
     if kept:
         out.print(f"Kept in {request.ledger} as request {model.request_}", soft_wrap=True)
 
@@ -116,23 +131,35 @@ def _print_clusters(request: o.Fit, model: Any, names: Sequence[str], title: str
         return
     by = request.method or "auto" if isinstance(model, PrivateKMeans) else f"--model {kind}"
     number = counted(len(model.cluster_centers_), "private centre")
-    out.print(f"{number} of {title}, by {by}")
+    if request.append is not None:
+        out.print(f"{number} after batch {model.n_batches_}, {title}")
+        if model.drift_ is not None:
+            out.print(f"Compared: {model.drift_}")
+    else:
+        out.print(f"{number} of {title}, by {by}")
     if model.schema_ is None:
         print_centers(out, model, names)
     else:
         print_profiles(out, model, model.schema_)
+    print_doubts(out, model)
 
 
 @contextmanager
 def _reserved(request: o.Fit, model: PrivateFit) -> Iterator[Path]:
     """A place for the model, made before anything is spent. What is spent is not lost with it."""
+    before = _receipt(model)
     try:
-        with atomic_path(request.output) as place:
+        with atomic_path(request.target) as place:
             yield place
     except (OSError, KeyboardInterrupt) as error:
-        if hasattr(model, "receipt_"):
-            error.add_note(f"{request.output} was not written, and {_unwritten(request, model)}")
+        if _receipt(model) is not before:
+            error.add_note(f"{request.target} was not written, and {_unwritten(request, model)}")
         raise
+
+
+def _receipt(model: PrivateFit) -> Receipt | None:
+    """The receipt of a model that is fitted; another one after each fit."""
+    return getattr(model, "receipt_", None)
 
 
 def _unwritten(request: o.Fit, model: PrivateFit) -> str:
@@ -159,9 +186,12 @@ def _groups(request: o.Fit, schema: Schema | None) -> str | None:
 def _model(request: o.Fit, schema: Schema | None) -> Any:  # noqa: ANN401
     """The model, but for its bounds. Refuses what is wrong whatever the file holds."""
     parameters = _parameters(request)
-    check_epsilon(request.epsilon)
-    check_large(request, request.epsilon)
+    check_epsilon(request.spending)
+    check_large(request, request.spending)
     check_delta(request.delta)
+    weight_kept(request.half_life)
+    if request.max_batches is not None:
+        check_whole(request.max_batches, "--max-batches")
     max_rows_per_group = max_rows_of(request, _groups(request, schema))
     if schema is not None and request.nan is not o.Nan.IGNORE:
         raise ValueError(
@@ -178,7 +208,7 @@ def _model(request: o.Fit, schema: Schema | None) -> Any:  # noqa: ANN401
     _check_output(request)
     return MODELS[request.model.value](
         **parameters,
-        epsilon=request.epsilon,
+        epsilon=request.spending,
         delta=request.delta,
         n_rows=request.n_rows,
         nan=_POLICIES[request.nan],
@@ -193,7 +223,11 @@ def _parameters(request: o.Fit) -> dict[str, Any]:
     kind = request.model
     if kind is o.ModelKind.KMEANS:
         method = configured(request.method or "auto", request.settings)
-        return {"n_clusters": _n_clusters(request.k), "method": method}
+        limits = {"half_life": request.half_life, "max_batches": request.max_batches}
+        return {"n_clusters": _n_clusters(request.k), "method": method, **limits}
+    for name in ("half_life", "max_batches"):
+        if getattr(request, name) is not None:
+            raise ValueError(f"--{name.replace('_', '-')} is for batches: --model kmeans has them")
     if request.method is not None:
         raise ValueError(f"--method is for --model kmeans: leave it out with --model {kind.value}")
     model = MODELS[kind.value]
@@ -223,7 +257,7 @@ def _n_clusters(text: str | None) -> int | str:
 
 def _check_output(request: o.Fit, *files: Path) -> None:
     declared = filter(None, [request.bounds_file, request.schema])
-    check_output(request.output, *map(Path, request.data), *files, *declared, force=request.force)
+    check_output(request.target, *map(Path, request.data), *files, *declared, force=request.force)
 
 
 def _bounds(request: o.Fit, layout: Layout) -> str | tuple[tuple[float, ...], ...]:

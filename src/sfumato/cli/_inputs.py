@@ -313,7 +313,7 @@ def _fit(request: o.Fit, model: PrivateKMeans, source: Any, groups: str | None) 
     """Fit, with a budget of its own or one that lasts."""
     ledger = ledger_of(request)
     if ledger is None:
-        model.fit(source, groups=groups)
+        _taking(request, model)(source, groups=groups)
         return
     curator = Curator(
         source,
@@ -324,7 +324,12 @@ def _fit(request: o.Fit, model: PrivateKMeans, source: Any, groups: str | None) 
         ledger=ledger,
         schema=model.schema,
     )
-    model.fit(curator, request=request.request)
+    _taking(request, model)(curator, request=request.request)
+
+
+def _taking(request: o.Fit, model: PrivateKMeans) -> Any:  # noqa: ANN401
+    """What takes the rows in: a fit, or one more batch."""
+    return model.fit if request.append is None else model.partial_fit
 
 
 def ledger_of(request: o.Charged) -> Ledger | None:

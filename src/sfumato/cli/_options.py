@@ -189,8 +189,22 @@ class Fit(Grouped, Described, Charged):
             "s3://bucket/rows/*.parquet.",
         ),
     ]
-    epsilon: Epsilon
-    output: Out
+    epsilon: Annotated[
+        float | None,
+        option("ε", "The privacy budget, all of it spent; needed unless --append.", "--epsilon"),
+    ] = None
+    output: Annotated[
+        Path | None,
+        option("FILE", "Where to write; with --append by default MODEL.", "--output", "-o"),
+    ] = None
+    append: Annotated[
+        Path | None,
+        option(
+            "MODEL",
+            "Take the rows in as one more batch of this k-means model, at the ε of its batches: "
+            "no row of an earlier batch may be in it.",
+        ),
+    ] = None
     k: Annotated[
         str | None,
         option(
@@ -253,6 +267,29 @@ class Fit(Grouped, Described, Charged):
             "A cluster that is running: tcp://host:8786 (Dask), spark://host:7077 (Spark).",
         ),
     ] = None
+    half_life: Annotated[
+        float | None,
+        option("N", "For --append later: after N batches a batch counts half. Default: never."),
+    ] = None
+    max_batches: Annotated[
+        int | None,
+        option("N", "For --append later: the most batches; needed with --groups, whose ε add up."),
+    ] = None
+
+    @property
+    def target(self) -> Path:
+        """Where the model is written."""
+        target = self.output or self.append
+        if target is None:
+            raise ValueError("--output FILE is needed: where to write the model; see --help")
+        return target
+
+    @property
+    def spending(self) -> float:
+        """The ε of the fit."""
+        if self.epsilon is None:
+            raise ValueError("--epsilon ε is needed: the budget of this fit, such as 1; see --help")
+        return self.epsilon
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -356,6 +393,31 @@ class Explain(Grouped, Charged):
         option(
             "FILE",
             "A schema that declares more columns than the model's. Default: the model's.",
+        ),
+    ] = None
+    output: Annotated[
+        Path | None, option("FILE", "Where to write it, as JSON.", "--output", "-o")
+    ] = None
+    force: Force = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quality(Grouped, Charged):
+    """Measure how good the clusters of a model are for rows, privately. Spends ε."""
+
+    model: Model
+    data: Data
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    level: Annotated[
+        float, option("P", "The chance that an interval holds the value without noise.")
+    ] = 0.95
+    clip: Annotated[
+        float | None,
+        option(
+            "DISTANCE",
+            "Where distances are cut for the cost, in the cube [-1, 1]^d of the bounds. "
+            "The smaller, the less noise.",
         ),
     ] = None
     output: Annotated[

@@ -92,6 +92,7 @@ def test_the_radius_is_one_and_parameters_are_read_off_the_scaled_points():
     assert len(np.unique(clean_labels("dataset1", "kmeans"))) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_every_kind_of_job_can_be_measured(kind):
     job = Job("dataset1", kind, 2.0, runs=1)

@@ -95,6 +95,7 @@ def test_variance_falls_as_the_page_says(epsilon, name, wanted):
     assert round(float(ratio), 2) == wanted
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.integers(0, 300), max_size=4),
     st.integers(1, 10**4),

@@ -87,6 +87,7 @@ def test_local_and_central_models_give_little_away(attack, model):
     assert sum(found.members) == sum(found.others)
 
 
+@pytest.mark.slow
 def test_a_seed_fixes_an_attack_on_a_model_without_noise():
     for attack in ATTACKS:
         first, second = (attack(leaking, ROWS[:200], random_state=5) for _ in range(2))
@@ -94,6 +95,7 @@ def test_a_seed_fixes_an_attack_on_a_model_without_noise():
         assert attack(leaking, ROWS[:200], random_state=6) != first
 
 
+@pytest.mark.slow
 def test_the_forest_of_the_thesis_leaks_less_with_noise():
     clusterer = KMeans(4, n_init=1, random_state=0)
     small = {"n_models": 2, "n_trees": 20}
@@ -154,6 +156,7 @@ def test_every_row_is_in_half_of_the_shadows_and_no_shadow_mirrors_a_target():
         assert max(agreed) < 0.75
 
 
+@pytest.mark.slow
 def test_one_centre_of_many_rows_tells_next_to_nothing():
     # A shadow that had just the other rows would betray the target here: its mean is opposite.
     def mean(rows):
@@ -193,6 +196,7 @@ def test_clopper_pearson_refuses_what_is_no_rate(wrong):
         clopper_pearson(*wrong)
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_true_advantage():
     rng, tpr, fpr, inside = np.random.default_rng(0), 0.6, 0.45, 0
     for _ in range(2000):
@@ -218,6 +222,7 @@ def even():
     return np.random.default_rng(0).uniform(-12, 12, (400, 2))
 
 
+@pytest.mark.slow
 def test_reports_tell_more_with_less_noise(even):
     prior = uniform_prior(BOUNDS, 2, size=1024)
     ratios = []

@@ -5,6 +5,7 @@ Noise here is seeded where it is ours to draw. Fits with real noise have α = 1e
 
 import math
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -64,6 +65,7 @@ def test_the_claim_is_nearly_reached_and_not_refuted():
     assert 0.75 < verdict.epsilon_lower <= 1
 
 
+@pytest.mark.slow
 def test_the_bound_is_wrong_as_rarely_as_it_says():
     # At a risk of one half: the truth is 1 exactly, and every look could exceed it.
     wrong = [played(response(1.0, seed), trials=300, alpha=0.5).broken for seed in range(30)]
@@ -150,15 +152,18 @@ def test_a_refusal_in_both_worlds_is_no_event():
         played(NeedsFour, "two-rows")
 
 
-def test_the_worst_pair_gets_most_of_the_fits():
+def test_worse_pairs_get_more_fits_and_no_pair_is_given_up():
     seen = []
     played(laplace(1.4), *list(PAIRS)[:4], trials=6000, progress=seen.append)
     assert seen[-1].part == pytest.approx(1, abs=0.2)
     assert seen[-1].trials <= 6000
     assert [one.trials for one in seen] == sorted(one.trials for one in seen)
     assert {one.pair for one in seen[:4]} == set(list(PAIRS)[:4])
-    assert len({one.pair for one in seen[4:]}) <= 3
-    assert len({one.pair for one in seen[8:]}) <= 2
+    fits = dict.fromkeys(list(PAIRS)[:4], 0)
+    for before, one in pairwise(seen[3:]):
+        fits[one.pair] += one.trials - before.trials
+    assert min(fits.values()) > 0
+    assert sum(sorted(fits.values())[2:]) > 2 * sum(sorted(fits.values())[:2])
 
 
 def test_an_audit_without_time_returns():
@@ -246,6 +251,7 @@ def test_a_scaler_is_found_out_by_centres_and_sizes_alone():
     assert verdict.pair == "outlier"
 
 
+@pytest.mark.slow
 def test_ours_is_not_refuted():
     # α = 1e-9.
     model = PrivateKMeans(2, bounds=(-3, 3), method=DPLloyd(iterations=1))

@@ -213,3 +213,61 @@ BAD = [
 def test_mistakes_are_told(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_medians_of_cells_are_those_of_the_clumps():
+    synopsis = clumps()
+    found = synopsis.kmedian(3, random_state=1)
+    gaps = np.abs(found.centers[:, None] - CENTERS) / np.subtract(BOX.upper, BOX.lower)
+    assert (gaps.max(axis=2).min(axis=0) < 0.02).all()
+    assert found.sizes.sum() == pytest.approx(synopsis.denoised().sum())
+    assert found.cost > 0
+    again = synopsis.kmedian(3, random_state=1)
+    np.testing.assert_array_equal(found.centers, again.centers)
+
+
+def test_a_median_of_cells_is_pulled_less_by_a_far_clump_than_a_mean():
+    weights = np.zeros(20)
+    weights[[2, 19]] = 90, 10
+    synopsis = Synopsis(Box((0.0,), (20.0,)), GridCells((20,)), weights, 0.0)
+    assert synopsis.kmedian(1, random_state=0).centers[0, 0] == pytest.approx(2.5, abs=0.1)
+    assert synopsis.kmeans(1, random_state=0).centers[0, 0] == pytest.approx(4.2)
+
+
+@pytest.mark.parametrize("kind", ["full", "diag", "spherical"])
+def test_a_mixture_of_cells_has_the_moments_of_the_clumps(kind):
+    found = clumps(n=20_000).mixture(3, kind, random_state=1)
+    order = [np.abs(found.means - center).sum(axis=1).argmin() for center in CENTERS]
+    assert sorted(order) == [0, 1, 2]
+    np.testing.assert_allclose(found.means[order], CENTERS, atol=0.05)
+    np.testing.assert_allclose(found.weights, 1 / 3, atol=0.03)
+    if kind != "spherical":  # whose spread is one in the cube, not in these units
+        spread = np.sqrt(found.covariances[:, [0, 1], [0, 1]])
+        np.testing.assert_allclose(spread, np.tile([0.04, 0.24], (3, 1)), rtol=0.2)
+
+
+def test_one_normal_distribution_has_the_moments_of_all_cells():
+    """Rows lie anywhere in their cells: 2² / 12 on one axis, ½² + 1 / 12 on the other."""
+    found = loose_alone().mixture(1)
+    np.testing.assert_allclose(found.means, [[0.5, 1.0]])
+    np.testing.assert_allclose(found.covariances[0], np.eye(2) / 3, rtol=1e-4, atol=1e-9)
+
+
+def loose_alone():
+    cells = LooseCells([[0.5, 0.5], [0.5, 1.5]], [[2.0, 1.0]])
+    return Synopsis(Box((-1.0, -1.0), (1.0, 1.0)), cells, [5.0, 5.0], 0.0)
+
+
+def test_a_synopsis_without_weight_still_has_medians_and_a_mixture():
+    empty = Synopsis(BOX, GridCells((4, 4)), np.full(16, -3.0), 2.0)
+    assert empty.kmedian(2, random_state=0).centers.shape == (2, 2)
+    assert np.isfinite(empty.mixture(2, random_state=0).covariances).all()
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.5, "3"])
+def test_medians_and_mixtures_need_a_number_of_clusters(wrong):
+    for call in (loose_alone().kmedian, loose_alone().mixture):
+        with pytest.raises((TypeError, ValueError), match="k"):
+            call(wrong)
+    with pytest.raises(ValueError, match="covariance_type must be one of full, diag, spherical"):
+        loose_alone().mixture(2, "tied")

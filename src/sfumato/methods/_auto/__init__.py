@@ -61,11 +61,11 @@ class Auto:
 
     def caps(self, task: Task) -> Caps:
         """Pure ε in few columns and where δ is 0; elsewhere Gaussian noise for the steps."""
-        return caps_of(_bounded(task))
+        return caps_of(bounded(task))
 
     def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Estimate the number of rows, decide by it, then query."""
-        task = _bounded(task)
+        task = bounded(task)
         if is_hopeless(task):
             return branches.middle_alone(curator, FitBudget(account, task, RowCount(0.0, 0.0)))
         budget = open_budget(curator, task, account)
@@ -100,7 +100,7 @@ class Auto:
         return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
 
-def _bounded(task: Task) -> Task:
+def bounded(task: Task) -> Task:
     """The same task with ε capped."""
     return replace(task, epsilon=min(task.epsilon, _MAX_EPSILON * task.max_rows_per_group))
 
