@@ -11,6 +11,8 @@ from typing import Any
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, RED, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 GREY = "#777777"
+# Of Tol's muted colours, for figures with more lines than Okabe and Ito have colours.
+OLIVE, WINE, FOREST = "#999933", "#882255", "#117733"
 # Yellow is last: on white it is hard to see.
 PALETTE = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY, YELLOW)
 MARKS = "osD^vP*X<>hd"

@@ -20,6 +20,7 @@ from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from bench.growing_tables import append_row, read_rows
+from bench.palette import PALETTE
 from bench.papers.su2015_verdicts import put
 from sfumato import PrivateDBSCAN, PrivateWard
 from sfumato._base.types import Floats, Ints
@@ -170,7 +171,7 @@ def page(rows: list[dict[str, str]]) -> str:
 
 def draw() -> None:
     """One private fit of each shape: the region of every cell, noise white."""
-    import matplotlib as mpl
+    from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 7.2), layout="constrained")
@@ -182,7 +183,7 @@ def draw() -> None:
         extent = (bounds[0][0], bounds[1][0], bounds[0][1], bounds[1][1])
         shown = np.ma.masked_less(labels % 10, 0) if labels.max() < 10 else labels
         shown = np.ma.array(shown, mask=labels < 0)
-        colours = mpl.colormaps["tab10"]
+        colours = ListedColormap((PALETTE * 2)[:10])
         ax.imshow(shown, origin="lower", extent=extent, aspect="auto", cmap=colours, vmin=0, vmax=9)
         ax.set_title(f"{shape}: {model.n_clusters_} clusters, ε = 1", fontsize=10)
     rows, _, bounds = drawn("discs", 0.0, 50_000, 0)

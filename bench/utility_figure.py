@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
+from bench.palette import BLACK, FOREST, GREY, OLIVE, SKY, WINE, YELLOW
 from bench.papers.su2015_figures import STYLES
 from bench.papers.su2015_points import LABELS
 from bench.utility_data import SOURCES
@@ -18,8 +19,8 @@ from bench.utility_runs import Result, Table
 mpl.use("Agg")
 
 # Methods that no other figure has take the next of these.
-_OTHERS = (("#a6761d", "<"), ("#66a61e", ">"), ("#e7298a", "h"), ("#7570b3", "p"))
-_OWN = {MAIN: ("#000000", "o"), PEER: ("#888888", "s"), "sukpisit": ("#56b4e9", "s")}
+_OTHERS = ((OLIVE, "<"), (WINE, ">"), (FOREST, "h"), (YELLOW, "p"))
+_OWN = {MAIN: (BLACK, "o"), PEER: (GREY, "s"), "sukpisit": (SKY, "s")}
 
 
 def draw(table: Table, path: Path) -> None:

@@ -2,22 +2,28 @@
 
 `python -m bench su2015 fig1 fig5` measures what the tables of these figures lack and draws them;
 `all` does every figure, then the claims and the page; `claims` and `docs` measure nothing.
+`fig1 --method NAME` draws one more line, of any registered method, into build/bench; the numbers of
+the paper's methods are taken from the tables.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 # The claims put themselves on the list of verdicts.
 from bench.data import nothing_to_measure
 from bench.papers import su2015_claims, su2015_claims_hybrid, su2015_verdicts  # noqa: F401
 from bench.papers.su2015_data import SOURCES, is_there
-from bench.papers.su2015_points import FIGURES, FULL, LENDERS, QUICK
+from bench.papers.su2015_points import BY_EPSILON, FIGURES, FULL, LENDERS, QUICK, added
 from bench.papers.su2015_runs import complete, read
+from sfumato.methods import METHODS, NEEDS_DELTA
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "papers" / "su2015.md"
+# The figures have no δ.
+PURE = [name for name in METHODS if name not in NEEDS_DELTA]
 
 
 def folders(quick: bool) -> tuple[Path, Path]:
@@ -32,12 +38,15 @@ def table_of(folder: Path, figure: str) -> Path:
     return folder / f"su2015_{figure}.csv"
 
 
-def run(figure: str, quick: bool) -> None:
-    """Measure what is missing of a figure, and draw it."""
-    tables, pictures = folders(quick)
+def run(figure: str, quick: bool, more: Sequence[str] = ()) -> None:
+    """Measure what is missing of a figure, and draw it. `more` are methods beyond the paper's."""
+    tables, pictures = folders(quick or bool(more))
     path = table_of(tables, figure)
     lenders = [table_of(tables, name) for name in LENDERS.get(figure, [])]
-    points = FIGURES[figure](QUICK if quick else FULL)
+    size = QUICK if quick else FULL
+    points = FIGURES[figure](size) + added(figure, more, size)
+    if more:
+        lenders.append(table_of(folders(False)[0], figure))
     if not any(is_there(point.dataset) for point in points):
         nothing_to_measure(sorted({SOURCES[point.dataset].file for point in points}))
     complete(path, points, lenders)
@@ -62,15 +71,18 @@ def main(argv: list[str]) -> None:
     """Run the figures that are named."""
     parser = argparse.ArgumentParser(prog="bench su2015", description=__doc__)
     parser.add_argument("parts", nargs="+", choices=[*FIGURES, "all", "claims", "docs"])
+    parser.add_argument("--method", action="append", default=[], choices=PURE, metavar="NAME")
     parser.add_argument("--quick", action="store_true", help="a few runs, into build/bench")
     options = parser.parse_args(argv)
     absent = [source.file for name, source in SOURCES.items() if not is_there(name)]
     if absent:
         print(f"left out, not in the folder that SFUMATO_DATA names: {', '.join(absent)}")
     everything = "all" in options.parts
+    if options.method and not set(options.parts) & {*BY_EPSILON, "all"}:
+        parser.error(f"--method adds a line to {' and '.join(BY_EPSILON)}")
     for figure in FIGURES:
         if everything or figure in options.parts:
-            run(figure, options.quick)
+            run(figure, options.quick, options.method if figure in BY_EPSILON else ())
     if everything or "claims" in options.parts:
         judge(options.quick)
     if (everything and not options.quick) or "docs" in options.parts:

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+from bench.palette import BLACK, GREY, MARKS, YELLOW
 from bench.papers.su2015_compare import excess
 from bench.papers.su2015_data import SIX, SOURCES
 from bench.papers.su2015_points import BLOCK_EPSILON, HEAT_EPSILON, LABELS, SIDES
@@ -34,6 +35,7 @@ STYLES = {
     "gene": ("#009e73", "D"),
     "lloyd": ("#0072b2", "o"),
 }
+SPARE = (BLACK, GREY, YELLOW)
 _EXCESS = LogNorm(1e-4, 3)
 
 
@@ -64,8 +66,8 @@ _AXES = {
 
 
 def _panel(axis: Axes, results: list[Result], x_axis: str) -> None:
-    for method, (colour, mark) in STYLES.items():
-        label = LABELS[method]
+    for method, (colour, mark) in _styles({r.point.method for r in results}).items():
+        label = LABELS.get(method, method)
         mine = [r for r in results if r.point.method == method]
         if method == "baseline":
             for result in mine:
@@ -85,6 +87,12 @@ def _panel(axis: Axes, results: list[Result], x_axis: str) -> None:
     axis.yaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda v, _: f"{v:g}"))
     axis.yaxis.set_minor_formatter(mpl.ticker.NullFormatter())
     axis.grid(alpha=0.25)
+
+
+def _styles(methods: set[str]) -> dict[str, tuple[str, str]]:
+    """The paper's methods in their order, then any other with a colour that is still free."""
+    others = sorted(methods - set(STYLES))
+    return STYLES | {m: (SPARE[i % len(SPARE)], MARKS[-1 - i]) for i, m in enumerate(others)}
 
 
 def _x(result: Result, x_axis: str) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -89,6 +89,17 @@ def fig1(size: Size) -> list[Point]:
     grid = product(FIG1, size.eight, size.epsilons)
     points = [Point(name, m, e, runs=size.runs_of(m)) for m, name, e in grid]
     return baselines(size.eight) + points
+
+
+BY_EPSILON = ("fig1", "fig5")
+
+
+def added(figure: str, methods: Iterable[str], size: Size) -> list[Point]:
+    """Points of methods that the paper does not have, in a figure of NICV against ε."""
+    if figure not in BY_EPSILON:
+        return []
+    grid = product(methods, size.eight, size.epsilons)
+    return [Point(name, m, e, runs=size.runs_of(m)) for m, name, e in grid]
 
 
 def heat(size: Size, methods: list[tuple[str, float]]) -> list[Point]:

@@ -100,6 +100,23 @@ class Receipt:
             centers=centers,
         )
 
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Receipt:
+        """Read back what `to_dict` wrote."""
+        promise = data["guarantee"]
+        numbers = Fraction(promise["epsilon"]), Fraction(promise["delta"])
+        return cls(
+            method=data["method"],
+            guarantee=Guarantee(promise["kind"], *numbers, promise["neighbours"]),
+            lines=tuple(Line(**line) for line in data["queries"]),
+            slack=data["numerical_slack"],
+            notes=tuple(data["notes"]),
+            rho=data["rho_zcdp_cap"],
+            chapters=tuple(data["chapters"]),
+            caps=tuple(Caps.from_dict(caps) for caps in data.get("caps", ())),
+            centers=tuple(data.get("centers", ())),
+        )
+
     @property
     def epsilon(self) -> float:
         """ε of the promise."""

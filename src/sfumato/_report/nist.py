@@ -37,9 +37,7 @@ def _guarantee(promise: Promise) -> list[dict[str, str]]:
     )
     variant = "(ε, δ)" if promise.delta else "pure ε"
     return [
-        _answered(
-            "2.1", "What is promised?", f"{promise.sentences()[0]} {promise.sentences()[1]}"
-        ),
+        _answered("2.1", "What is promised?", f"{promise.sentences()[0]} {promise.sentences()[1]}"),
         _answered("2.2", "What are the privacy parameters?", f"{promise.numbers}."),
         _open(
             "2.2",
@@ -96,8 +94,8 @@ def _algorithm(model: Any) -> list[dict[str, str]]:  # noqa: ANN401
         _answered(
             "3.3.3",
             "Is there statistical bias?",
-            "Noise has mean 0. Clipping to bounds, denoising and clustering are not unbiased; small "
-            "clusters may merge or vanish.",
+            "Noise has mean 0. Clipping to bounds, denoising and clustering are not unbiased; "
+            "small clusters may merge or vanish.",
         ),
         _open(
             "3.3.1",

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bench.papers import su2015, su2015_runs
+from bench.papers.su2015 import PURE, main
 from bench.papers.su2015_claims import (
     dplloyd_and_k,
     gkm_is_worst,
@@ -24,7 +25,8 @@ from bench.papers.su2015_data import (
     starts,
     synthetic,
 )
-from bench.papers.su2015_points import FIGURES, FULL, LABELS, QUICK
+from bench.papers.su2015_figures import STYLES, _styles
+from bench.papers.su2015_points import FIGURES, FULL, LABELS, QUICK, added
 from bench.papers.su2015_runs import Point, Result, append, complete, measure, missing, read
 from bench.papers.su2015_verdicts import CLAIMS, Claim, as_markdown, rewrite, shown_on
 from bench.papers.su2015_verdicts import read as read_claims
@@ -221,3 +223,25 @@ def test_the_page_shows_the_table_and_the_table_the_figures():
     assert shown_on(su2015.PAGE.read_text(encoding="utf-8")) == as_markdown(written)
     figures = {figure: read(su2015.table_of(tables, figure)) for figure in FIGURES}
     assert written == su2015.su2015_verdicts.judge(figures)
+
+
+def test_a_registered_method_is_one_more_line():
+    points = added("fig1", ["auto"], QUICK)
+    assert {p.method for p in points} == {"auto"}
+    assert {p.dataset for p in points} == set(QUICK.eight)
+    assert added("fig2", ["auto"], QUICK) == []
+    assert list(STYLES) == list(_styles({"dplloyd"}))
+    assert _styles({"dplloyd", "auto"})["auto"] != _styles({"dplloyd"})["dplloyd"]
+    assert "maxcover" not in PURE
+
+
+def test_a_method_without_a_figure_by_epsilon_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["fig2", "--method", "auto"])
+    assert "adds a line to fig1 and fig5" in capsys.readouterr().err
+
+
+def test_nothing_to_measure_is_an_error(monkeypatch, tmp_path):
+    monkeypatch.setenv("SFUMATO_DATA", str(tmp_path))
+    with pytest.raises(SystemExit, match=r"nothing to measure.*python -m bench data"):
+        main(["fig1", "--quick"])
