@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -18,9 +17,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sfumato._accounting.budget import Account, Caps, Ledger, caps_from_dict
-from sfumato._accounting.guarantee import Guarantee
-from sfumato._accounting.receipt import Line, Receipt
+from sfumato._accounting.budget import Account, Caps, Ledger
+from sfumato._accounting.receipt import Receipt
 from sfumato._accounting.text import spent_words
 from sfumato._base.files import array_in, read_whole, write_whole
 from sfumato._base.types import Floats, Ints
@@ -316,29 +314,7 @@ def from_dict(data: dict[str, Any], estimator: Any) -> Any:  # noqa: ANN401
     if (names := data["feature_names"]) is not None:
         model.feature_names_in_ = array_in(names, model.n_features_in_, dtype=object)
     model._restore(data)  # noqa: SLF001
-    model.receipt_ = receipt_from(data["receipt"])
+    model.receipt_ = Receipt.from_dict(data["receipt"])
     if "synopsis" in data:
         model.synopsis_ = Synopsis.from_dict(data["synopsis"])
     return model
-
-
-def receipt_from(data: dict[str, Any]) -> Receipt:
-    """Read back what `Receipt.to_dict` wrote."""
-    promise = data["guarantee"]
-    guarantee = Guarantee(
-        promise["kind"],
-        Fraction(promise["epsilon"]),
-        Fraction(promise["delta"]),
-        promise["neighbours"],
-    )
-    return Receipt(
-        method=data["method"],
-        guarantee=guarantee,
-        lines=tuple(Line(**line) for line in data["queries"]),
-        slack=data["numerical_slack"],
-        notes=tuple(data["notes"]),
-        rho=data["rho_zcdp_cap"],
-        chapters=tuple(data["chapters"]),
-        centers=tuple(data.get("centers", ())),
-        caps=tuple(caps_from_dict(caps) for caps in data.get("caps", ())),
-    )

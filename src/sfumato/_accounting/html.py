@@ -54,7 +54,9 @@ def bar(receipt: Any) -> Markup:  # noqa: ANN401
         if not total:
             continue
         x = 0.0
-        parts.append(text(0, y + 12, f"{_NAMES[kind]}: {cost_words(kind, total, 0)}", "label"))
+        parts.append(
+            text(0, y + 12, f"{_NAMES[kind]}: {cost_words(kind, total, Fraction(0))}", "label")
+        )
         for i, (line, times) in runs:
             if line.kind == kind:
                 share = float(times * Fraction(line.cost) / total)

@@ -61,9 +61,9 @@ class Receipt:
     `slack` is the sum of the statistical distances of the samplers to their distributions. `rho` is
     ρ of zero-concentrated DP that the caps of the fit allow, whatever part of them was charged;
     None where they allow plain (ε, δ) charges. `chapters` are the parts of the code that must be
-    right for the promise to hold, by their titles in docs/trusted.md. `centers` has a line for each
-    centre that was released: one deviation of the noise that is left on it. `caps` are those of the
-    fit, which the promise adds up; older files have none.
+    right for the promise to hold, by their titles in docs/trusted.md. `caps` are those of the fit,
+    which the promise adds up; older files have none. `centers` has a line for each centre that was
+    released: one deviation of the noise that is left on it.
     """
 
     method: str
@@ -73,8 +73,8 @@ class Receipt:
     notes: tuple[str, ...] = ()
     rho: float | None = None
     chapters: tuple[str, ...] = ()
-    centers: tuple[str, ...] = ()
     caps: tuple[Caps, ...] = ()
+    centers: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -96,8 +96,25 @@ class Receipt:
             notes=notes,
             rho=rho_of_accounts(accounts),
             chapters=tuple(dict.fromkeys([*ALWAYS, *(e.chapter for e in entries), *chapters])),
-            centers=centers,
             caps=tuple(account.caps for account in accounts),
+            centers=centers,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Receipt:
+        """Read back what `to_dict` wrote."""
+        promise = data["guarantee"]
+        numbers = Fraction(promise["epsilon"]), Fraction(promise["delta"])
+        return cls(
+            method=data["method"],
+            guarantee=Guarantee(promise["kind"], *numbers, promise["neighbours"]),
+            lines=tuple(Line(**line) for line in data["queries"]),
+            slack=data["numerical_slack"],
+            notes=tuple(data["notes"]),
+            rho=data["rho_zcdp_cap"],
+            chapters=tuple(data["chapters"]),
+            caps=tuple(Caps.from_dict(caps) for caps in data.get("caps", ())),
+            centers=tuple(data.get("centers", ())),
         )
 
     @property

@@ -9,7 +9,6 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Any, Literal
 
-from sfumato._accounting.budget import caps_to_dict
 from sfumato._base.validation import in_digits
 
 KINDS: tuple[Literal["pure", "gdp", "approximate"], ...] = ("pure", "gdp", "approximate")
@@ -169,8 +168,8 @@ def as_dict(receipt: Any) -> dict[str, Any]:  # noqa: ANN401
         "finite_precision_delta": receipt.finite_precision_delta,
         "notes": list(receipt.notes),
         "chapters": list(receipt.chapters),
+        **({"caps": [caps.to_dict() for caps in receipt.caps]} if receipt.caps else {}),
         **({"centers": list(receipt.centers)} if receipt.centers else {}),
-        **({"caps": [caps_to_dict(caps) for caps in receipt.caps]} if receipt.caps else {}),
     }
 
 

@@ -13,8 +13,11 @@ import numpy as np
 
 
 @contextmanager
-def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path that is renamed to `path` when the block ends without an error."""
+def atomic_path(path: str | os.PathLike[str], mode: int = 0o644) -> Iterator[Path]:
+    """A temporary path that is renamed to `path` when the block ends without an error.
+
+    Until then only its owner can read it; `mode` says who can afterwards.
+    """
     target = Path(path)
     if target.exists() and not target.is_file():
         raise ValueError(f"{target} is not a regular file: choose another name")
@@ -24,7 +27,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield Path(name)
         with open(name, "rb") as file:
             os.fsync(file.fileno())
-        os.chmod(name, 0o644)
+        os.chmod(name, mode)
         os.replace(name, target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
@@ -32,9 +35,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
-def atomic_text(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
+def atomic_text(path: str | os.PathLike[str], mode: int = 0o644) -> Iterator[IO[str]]:
     """Open a text file that is renamed to `path` when the block ends without an error."""
-    with atomic_path(path) as place, place.open("w", encoding="utf-8", newline="") as file:
+    with atomic_path(path, mode) as place, place.open("w", encoding="utf-8", newline="") as file:
         yield file
 
 
@@ -46,9 +49,9 @@ def read_whole(path: str | os.PathLike[str], encoding: str = "utf-8") -> str:
     return place.read_text(encoding=encoding)
 
 
-def write_whole(path: str | os.PathLike[str], text: str) -> None:
+def write_whole(path: str | os.PathLike[str], text: str, mode: int = 0o644) -> None:
     """Write a text file, completely or not at all."""
-    with atomic_text(path) as file:
+    with atomic_text(path, mode) as file:
         file.write(text)
 
 

@@ -67,7 +67,7 @@ def text(x: float, y: float, said: object, class_: str = "", anchor: str = "star
 
 
 def shades(values: Floats, width: float, height: float, steps: int = 9) -> Markup:
-    """A picture (rows, columns) of numbers of at least 0 as shades d1 … d9; the first row is lowest.
+    """Numbers (rows, columns) of at least 0 as shades d1 … d9; the first row is lowest.
 
     Neighbours in a row of one shade are one rectangle.
     """

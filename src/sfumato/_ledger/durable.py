@@ -11,7 +11,7 @@ from fractions import Fraction
 from importlib.metadata import version
 from typing import Any, Self
 
-from sfumato._accounting.budget import Account, Caps, Entry, Ledger, Overspent, caps_to_dict
+from sfumato._accounting.budget import Account, Caps, Entry, Ledger, Overspent
 from sfumato._accounting.guarantee import neighbours_of
 from sfumato._accounting.parallel import Parallel
 from sfumato._ledger.modes import (
@@ -163,7 +163,7 @@ class DurableLedger(Ledger):
             "person": self._person,
             "who": who(),
             "sfumato": _VERSION,
-            "caps": caps_to_dict(caps),
+            "caps": caps.to_dict(),
             "part": self._part,
         }
         with self._lock:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, get_args
 
-from sfumato._accounting.budget import Caps, Kind, caps_from_dict, caps_to_dict
+from sfumato._accounting.budget import Caps, Kind
 from sfumato._accounting.composition import epsilon_beside
 from sfumato._accounting.guarantee import Guarantee, finite_precision_delta, rho_of_caps
 
@@ -73,8 +73,8 @@ def _caps(data: dict[str, Any]) -> Caps:
     """Caps of a file, if they are what they say: μ² is worked out anew."""
     for number in (*data["pure"], *data["gaussian"], *data["approximate"], data["mu2"]):
         exact(number)
-    caps = caps_from_dict(data)
-    if caps_to_dict(caps) != data:
+    caps = Caps.from_dict(data)
+    if caps.to_dict() != data:
         raise ValueError("caps are not as they were written")
     return caps
 

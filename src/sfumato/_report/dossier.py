@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
 from sfumato._accounting.receipt import Receipt
+from sfumato._explaining import Explanation
 from sfumato._report.nist import checklist
 from sfumato._report.registry import entry
 from sfumato._report.seal import canonical, digest_of
@@ -32,11 +35,11 @@ def dossier(
     release. What only the owner of the rows can answer is marked "open".
     """
     found = model_of(model)
-    told = explained(explanation)
+    data = found.to_dict()
+    told = Told.of(explanation, _count(data))
     receipts = [found.receipt_, *([told.receipt] if told is not None else [])]
     promise = Promise.of(receipts)
     made = (date or datetime.now(UTC)).replace(microsecond=0)
-    data = found.to_dict()
     return {
         "dossier_format": FORMAT,
         "title": title or f"Private clusters ({found.kind})",
@@ -63,19 +66,40 @@ def dossier(
             "beforehand; the ε and δ of fits and explanations of the same rows add up.",
             "receipts": [receipt.to_dict() for receipt in receipts],
         },
+        "explanation": None if told is None else list(told.sentences),
         "ledger": ledger if ledger is not None else _ledger_of(found),
         "nist_sp_800_226": checklist(found, promise, has_ledger=bool(ledger)),
         "registry": entry(found, promise, title=title, date=made),
     }
 
 
-def explained(explanation: Any) -> Any:  # noqa: ANN401
-    """An explanation that belongs to a model, or None; what is none is refused."""
-    if explanation is None:
-        return None
-    if not isinstance(getattr(explanation, "receipt", None), Receipt):
-        raise TypeError(f"an Explanation is needed, got {type(explanation).__name__}")
-    return explanation
+@dataclass(frozen=True)
+class Told:
+    """What a report says of an explanation: sentences of every cluster, and what it cost."""
+
+    sentences: tuple[str, ...]
+    left_out: tuple[str, ...]
+    receipt: Receipt
+
+    @classmethod
+    def of(cls, explanation: Any, clusters: int) -> Told | None:  # noqa: ANN401
+        """Read an `Explanation`, or what its `to_dict` returned, of a model of so many clusters."""
+        if explanation is None or isinstance(explanation, Told):
+            return explanation
+        data = explanation.to_dict() if isinstance(explanation, Explanation) else explanation
+        if not isinstance(data, Mapping):
+            raise TypeError(f"an Explanation is needed, got {type(explanation).__name__}")
+        try:
+            sentences = tuple(" ".join(each["sentences"]) for each in data["clusters"])
+            found = cls(sentences, tuple(data["left_out"]), Receipt.from_dict(data["receipt"]))
+        except (LookupError, TypeError, ValueError, AttributeError):
+            raise ValueError("this is no explanation, or a damaged one") from None
+        if len(sentences) != clusters:
+            raise ValueError(
+                f"the explanation is of {len(sentences)} clusters, the model has {clusters}: it "
+                "belongs to another model"
+            )
+        return found
 
 
 def _count(data: dict[str, Any]) -> int:

@@ -94,8 +94,8 @@ def _algorithm(model: Any) -> list[dict[str, str]]:  # noqa: ANN401
         _answered(
             "3.3.3",
             "Is there statistical bias?",
-            "Noise has mean 0. Clipping to bounds, denoising and clustering are not unbiased; small "
-            "clusters may merge or vanish.",
+            "Noise has mean 0. Clipping to bounds, denoising and clustering are not unbiased; "
+            "small clusters may merge or vanish.",
         ),
         _open(
             "3.3.1",

@@ -77,7 +77,7 @@ class _Frame:
         self.low = (low + high) / 2 - self.span / 2
 
     def __call__(self, points: Floats) -> Floats:
-        flat = (points - self.low) / self.span * SIDE
+        flat: Floats = (points - self.low) / self.span * SIDE
         flat[:, 1] = SIDE - flat[:, 1]
         return flat
 

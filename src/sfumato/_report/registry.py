@@ -41,8 +41,8 @@ def entry(
         "privacy_loss": _loss(promise, model),
         "deployment_model": {
             "model_name": "Central",
-            "trust_assumptions": "The curator holds the rows and is trusted. Readers of the release "
-            f"are not. {OPEN}: who they are.",
+            "trust_assumptions": "The curator holds the rows and is trusted. Readers of the "
+            f"release are not. {OPEN}: who they are.",
             "release_type": "One release",
             "data_source_type": "Static",
             "access_type": "Non-interactive",
@@ -95,9 +95,9 @@ def _loss(promise: Promise, model: Any) -> dict[str, Any]:  # noqa: ANN401
 def _implementation(model: Any) -> dict[str, Any]:  # noqa: ANN401
     lines = [f"- {line.query}: {line.mechanism}, {line.noise}" for line in model.receipt_.lines]
     return {
-        "preprocessing_and_hyperparameter_tuning": "Rows are clipped to declared bounds and rounded "
-        f"to a lattice, each by itself. {OPEN}: steps before the fit, and how ε, k and bounds were "
-        "chosen.",
+        "preprocessing_and_hyperparameter_tuning": "Rows are clipped to declared bounds and "
+        f"rounded to a lattice, each by itself. {OPEN}: steps before the fit, and how ε, k and "
+        "bounds were chosen.",
         "mechanisms": "\n".join([*lines, "All noise is integer noise from exact samplers."]),
         "composition": "Adaptive composition under caps that were fixed beforehand; ε and δ of "
         "several fits and explanations add up.",

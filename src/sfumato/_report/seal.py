@@ -120,6 +120,12 @@ def signed_json(data: dict[str, Any], key: Ed25519PrivateKey | None = None) -> d
     return {**plain, SEAL: sealed(canonical(plain), key).to_dict()}
 
 
+def with_seal(data: dict[str, Any]) -> str:
+    """JSON for a file: a line for each key, as a line for each number would be millions."""
+    lines = (f"  {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in data.items())
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 def signed_page(page: str, key: Ed25519PrivateKey | None = None) -> str:
     """The same page with a seal in place of an earlier one."""
     blank, _ = opened_page(page)
@@ -160,7 +166,7 @@ def private_key(path: str | os.PathLike[str]) -> Ed25519PrivateKey:
     except ValueError:
         raise ValueError(f"{where} is not a private key in PEM") from None
     if not isinstance(key, Ed25519PrivateKey):
-        raise ValueError(f"{where} is not an {ALGORITHM} key: sfumato report keygen makes one")
+        raise ValueError(f"{where} is not an {ALGORITHM} key: sfumato keygen makes one")
     return key
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -158,7 +159,7 @@ def explained(told: Any) -> Markup:  # noqa: ANN401
     """What each cluster is like, where that was paid for."""
     if told is None:
         return Markup("")
-    items = [element("li", " ".join(told.sentences(i))) for i in range(len(told.sizes))]
+    items = [element("li", said) for said in told.sentences]
     left = ", ".join(told.left_out)
     return element(
         "section",
@@ -177,8 +178,14 @@ def budget(spent: Sequence[Receipt]) -> Markup:
             parts.append(element("h3", f"{receipt.method}: ε = {receipt.epsilon:.6g}"))
         parts.append(element("figure", receipts.bar(receipt)))
         parts.append(receipts.queries(receipt))
-        parts.append(element("ul", *(element("li", s) for s in sentences_of(receipt))))
+        parts.append(element("ul", *(element("li", s) for s in _notes(receipt))))
     return _section("budget", *parts)
+
+
+def _notes(receipt: Receipt) -> list[str]:
+    """What a receipt says beside its numbers, but for what the table of centres has."""
+    said = sentences_of(replace(receipt, centers=()))
+    return [each.removeprefix("Note: ") for each in said if not each.startswith("Promise:")]
 
 
 def not_promised(facts: dict[str, Any]) -> Markup:

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from sfumato._accounting.guarantee import ONE_ROW
 from sfumato._accounting.receipt import Receipt
+from sfumato._accounting.text import shown_above
 
 PRIORS = (0.01, 0.1, 0.5)
 """Beliefs before a release for which the largest belief after it is told."""
@@ -80,7 +81,7 @@ class Promise:
             return "At this ε the finite precision of the samplers leaves no guarantee."
         return (
             "The finite precision of the random numbers adds at most "
-            f"{self.finite_precision:.1e} to δ."
+            f"{shown_above(self.finite_precision, 2)} to δ."
         )
 
     def beliefs(self) -> list[tuple[str, str]]:
@@ -126,8 +127,8 @@ def not_promised(neighbours: str) -> list[str]:
         "were in the data or not. Differential privacy limits what taking part adds to that.",
         "Other releases about the same rows are not covered, be they made before or after. Their ε "
         "and δ add to these.",
-        "Bounds, levels, the number of clusters and every other setting are taken as public. If they "
-        "were chosen by looking at the rows, or a step before the fit learned from them, the "
+        "Bounds, levels, the number of clusters and every other setting are taken as public. If "
+        "they were chosen by looking at the rows, or a step before the fit learned from them, the "
         "guarantee does not hold.",
         "It is not promised that the clusters are right: noise moves centres and sizes, and small "
         "clusters can vanish in it or be made by it.",

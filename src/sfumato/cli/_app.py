@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
@@ -20,6 +23,15 @@ VIOLATION = 4
 INTERRUPTED = 130
 
 
+_words: ContextVar[tuple[str, ...]] = ContextVar("words", default=())
+
+
+def command_line() -> str:
+    """The command that runs, as it was typed; a password in an address is left out."""
+    hidden = [re.sub(r"(://[^/@:]*):[^@]*@", r"\1:…@", word) for word in _words.get()]
+    return shlex.join(["sfumato", *hidden])
+
+
 class Commands(TyperGroup):
     """The commands, with every refusal reported in the same way."""
 
@@ -29,6 +41,7 @@ class Commands(TyperGroup):
             # A terminal that cannot print ε must not lose a model whose budget is spent.
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="replace")
+        _words.set(tuple(args))
         with _refusals():
             return super().parse_args(ctx, args)
 

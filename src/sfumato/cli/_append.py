@@ -19,6 +19,7 @@ from sfumato.cli._inputs import (
     max_rows_of,
 )
 from sfumato.cli._inspect import check_rows
+from sfumato.cli._report import check_report
 from sfumato.engines._files import TableFile, layout_of
 from sfumato.engines.formats._table import Layout
 
@@ -92,3 +93,4 @@ def _check_target(request: o.Fit, files: list[Path]) -> None:
     if not same:
         inputs.append(request.append or Path())
     check_output(request.target, *inputs, force=request.force or same)
+    check_report(request, *inputs)

@@ -1,4 +1,4 @@
-"""`sfumato audit`, commands of `sfumato ledger` and `sfumato schema`, the table of all commands.
+"""Plans, reports and audits, commands of ledgers and schemas, and the table of all commands.
 
 Nothing heavy is loaded here, so that help is instant.
 """
@@ -17,12 +17,13 @@ from sfumato.cli._options import (
     Data,
     Delta,
     Demo,
+    Epsilon,
     Explain,
     Fit,
     Force,
-    Methods,
+    Model,
+    Out,
     Perturb,
-    Plan,
     Predict,
     Quality,
     Reading,
@@ -34,6 +35,100 @@ Store = Annotated[
     str, Argument(metavar="LEDGER", help="A SQLite file, or postgresql://user@host/database.")
 ]
 Mode = StrEnum("Mode", ["ADD", "GAUSSIAN", "ZCDP"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(Command):
+    """Predict the error, memory and passes of every method. Needs no data, costs no privacy."""
+
+    n: Annotated[int, option("N", "Expected number of rows; roughly.", "--n")]
+    k: Annotated[int, option("K", "Number of centres.", "--n-clusters", "-k")]
+    epsilon: Epsilon
+    d: Annotated[int | None, option("D", "Number of columns; or give --schema.", "--d")] = None
+    schema: Annotated[
+        Path | None, option("FILE", "A schema, in place of --d: a category takes several columns.")
+    ] = None
+    delta: Delta = 0.0
+    bounds: Annotated[
+        list[str] | None,
+        option(
+            "LOW,HIGH",
+            "Bounds of all columns, or repeated for each in order: states noise in their units.",
+        ),
+    ] = None
+    n_rows_known: Annotated[
+        bool,
+        Option(
+            "--n-rows-known",
+            help="The fit will declare --n-rows, so that no method spends budget on a count.",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Methods(Command):
+    """List the clustering methods, with their settings and defaults."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report(Command):
+    """Write a report of a model: one page of HTML to look at, print and sign. Costs nothing."""
+
+    model: Model
+    output: Out
+    dossier: Annotated[
+        Path | None, option("FILE", "Also write the same for machines, as JSON.")
+    ] = None
+    sign: Annotated[
+        Path | None,
+        option("KEY", "Sign both with this private key, in PEM: `sfumato keygen` makes one."),
+    ] = None
+    explanation: Annotated[
+        Path | None, option("FILE", "What `sfumato explain -o FILE` wrote about this model.")
+    ] = None
+    title: Annotated[str | None, option("TEXT", "The title of the page.")] = None
+    ledger: Annotated[
+        str | None, option("LEDGER", "Name the entry of the ledger that keeps this model.")
+    ] = None
+    force: Force = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt(Command):
+    """Print the receipt of a model again."""
+
+    model: Model
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verify(Command):
+    """Check signatures, digests and receipts of what was published. Ends with 4 if one is wrong."""
+
+    files: Annotated[
+        list[Path],
+        Argument(metavar="FILE…", help="Reports, models and dossiers; of one model, if several."),
+    ]
+    key: Annotated[
+        Path | None, option("KEY", "The public key of the owner, in PEM: who signed it.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sign(Command):
+    """Sign a model, a dossier or a report, in place."""
+
+    file: Annotated[Path, Argument(metavar="FILE", help="A model, a dossier or a report.")]
+    key: Annotated[Path, option("KEY", "The private key of the owner, in PEM.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keygen(Command):
+    """Make a key to sign with: a private key, and beside it the public one."""
+
+    key: Annotated[
+        Path, Argument(metavar="KEY", help="Where to write: owner.pem, and owner.pub.pem.")
+    ]
+    force: Force = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,6 +360,11 @@ COMMANDS: dict[type[Command], str] = {
     Quality: "_quality.run",
     Predict: "_fit.run_predict",
     Sample: "_model.run_sample",
+    Report: "_report.run",
+    Receipt: "_report.run_receipt",
+    Verify: "_report.run_verify",
+    Sign: "_report.run_sign",
+    Keygen: "_report.run_keygen",
     Plan: "_plan.run",
     Methods: "_methods.run",
     Audit: "_audit.run",

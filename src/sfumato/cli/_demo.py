@@ -12,6 +12,7 @@ from sfumato._lattice.box import Box
 from sfumato._private_kmeans import PrivateKMeans
 from sfumato.cli import _options as o
 from sfumato.cli._app import print_json
+from sfumato.cli._report import write_report
 from sfumato.cli._show import console, print_receipt, shown
 
 WIDTH, HEIGHT = 60, 20
@@ -68,7 +69,7 @@ def run(request: o.Demo) -> None:
     )
     model.fit(people)
     if request.as_json:
-        print_json(shown(model))
+        print_json({**shown(model), "report": _report(model, request)})
         return
     out = console()
     ascii_only = out.options.ascii_only
@@ -81,6 +82,19 @@ def run(request: o.Demo) -> None:
     out.print(_comparison(model, people))
     print_receipt(out, model.receipt_)
     out.print(_MEANING)
+    out.print(f"\n{_report(model, request)}", soft_wrap=True)
+
+
+def _report(model: PrivateKMeans, request: o.Demo) -> str:
+    """Write a report of the people, if there is a place for it; returns what became of it."""
+    if request.report.exists() and not request.force:
+        return f"{request.report} is there already: --force writes the report anew."
+    model.feature_names_in_ = np.array(_NAMES, dtype=object)
+    try:
+        write_report(model, request.report, title="Sleep and coffee of invented people")
+    except (OSError, ValueError) as error:
+        return f"The report could not be written: {error}"
+    return f"Report written to {request.report}: open it in a browser."
 
 
 def _comparison(model: PrivateKMeans, people: Floats) -> Table:

@@ -42,6 +42,7 @@ from sfumato.cli._inputs import (
 )
 from sfumato.cli._inspect import check_rows
 from sfumato.cli._methods import configured, parameters_in
+from sfumato.cli._report import check_report, write_report
 from sfumato.cli._show import (
     console,
     counted,
@@ -83,6 +84,8 @@ def _fit_and_print(request: o.Fit, model: Any, file: TableFile, layout: Layout) 
     with _reserved(request, model) as place, passes(f"fitting {title}"):
         unkept = _fitted(request, model, file)
         model.save(place)
+        if request.report is not None:
+            write_report(model, request.report, title=f"Private clusters of {title}")
     if unkept is not None:
         unkept.add_note(f"The fit was charged and is in {request.target}, but not in the ledger")
         raise unkept
@@ -104,7 +107,8 @@ def _fitted(request: o.Fit, model: PrivateFit, file: TableFile) -> LedgerError |
 def _print(request: o.Fit, model: PrivateFit, layout: Layout, title: str) -> None:
     kept = {"request": model.request_} if request.ledger else {}
     if request.as_json:
-        print_json({"written_to": str(request.target), **kept, **shown(model)})
+        report = {} if request.report is None else {"report": str(request.report)}
+        print_json({"written_to": str(request.target), **report, **kept, **shown(model)})
         return
     out = console()
     _print_clusters(request, model, layout.titles, title)
@@ -113,6 +117,8 @@ def _print(request: o.Fit, model: PrivateFit, layout: Layout, title: str) -> Non
         out.print(f"Columns left alone: {listed(alone, 20)}")
     print_receipt(out, model.receipt_)
     out.print(f"Model written to {request.target}", soft_wrap=True)
+    if request.report is not None:
+        out.print(f"Report written to {request.report}", soft_wrap=True)
     if kept:
         out.print(f"Kept in {request.ledger} as request {model.request_}", soft_wrap=True)
 
@@ -257,7 +263,9 @@ def _n_clusters(text: str | None) -> int | str:
 
 def _check_output(request: o.Fit, *files: Path) -> None:
     declared = filter(None, [request.bounds_file, request.schema])
-    check_output(request.target, *map(Path, request.data), *files, *declared, force=request.force)
+    inputs = (*map(Path, request.data), *files, *declared)
+    check_output(request.target, *inputs, force=request.force)
+    check_report(request, *inputs)
 
 
 def _bounds(request: o.Fit, layout: Layout) -> str | tuple[tuple[float, ...], ...]:

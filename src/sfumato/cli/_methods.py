@@ -9,7 +9,7 @@ from inspect import signature
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from sfumato.cli import _options as o
+from sfumato.cli import _commands as c
 from sfumato.cli._app import print_json
 from sfumato.cli._show import console
 from sfumato.methods import METHODS, NEEDS_DELTA, Method
@@ -163,7 +163,7 @@ def _typed(value: object) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
-def run(request: o.Methods) -> None:
+def run(request: c.Methods) -> None:
     """List every method with its settings."""
     listed = [_listed(name) for name in METHODS]
     if request.as_json:

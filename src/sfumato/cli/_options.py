@@ -169,6 +169,9 @@ class Charged(Command):
 class Demo(Command):
     """Cluster invented people, to see what it is like. Needs no data."""
 
+    report: Annotated[Path, option("FILE", "Where to write the report.")] = Path("report.html")
+    force: Force = False
+
 
 @dataclass(frozen=True, kw_only=True)
 class Check(Described):
@@ -216,6 +219,9 @@ class Fit(Grouped, Described, Charged):
         ),
     ] = None
     force: Force = False
+    report: Annotated[
+        Path | None, option("FILE", "Also write a report, one page of HTML: see `sfumato report`.")
+    ] = None
     request: Annotated[
         str | None,
         option("NAME", "With --ledger: the same name brings back the same release, for free."),
@@ -424,36 +430,3 @@ class Quality(Grouped, Charged):
         Path | None, option("FILE", "Where to write it, as JSON.", "--output", "-o")
     ] = None
     force: Force = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan(Command):
-    """Predict the error, memory and passes of every method. Needs no data, costs no privacy."""
-
-    n: Annotated[int, option("N", "Expected number of rows; roughly.", "--n")]
-    k: Annotated[int, option("K", "Number of centres.", "--n-clusters", "-k")]
-    epsilon: Epsilon
-    d: Annotated[int | None, option("D", "Number of columns; or give --schema.", "--d")] = None
-    schema: Annotated[
-        Path | None, option("FILE", "A schema, in place of --d: a category takes several columns.")
-    ] = None
-    delta: Delta = 0.0
-    bounds: Annotated[
-        list[str] | None,
-        option(
-            "LOW,HIGH",
-            "Bounds of all columns, or repeated for each in order: states noise in their units.",
-        ),
-    ] = None
-    n_rows_known: Annotated[
-        bool,
-        Option(
-            "--n-rows-known",
-            help="The fit will declare --n-rows, so that no method spends budget on a count.",
-        ),
-    ] = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Methods(Command):
-    """List the clustering methods, with their settings and defaults."""

@@ -16,6 +16,7 @@ from sfumato._planning import plan, sentences_of, table_of
 from sfumato._private_bounds.estimate import keep_bounds, receipt_of, release_bounds
 from sfumato._schema.schema import Schema
 from sfumato._schema.words import number
+from sfumato.cli import _commands as c
 from sfumato.cli import _options as o
 from sfumato.cli._app import passes, print_json
 from sfumato.cli._inputs import (
@@ -32,7 +33,7 @@ from sfumato.cli._show import console, print_receipt, table_with
 from sfumato.engines._files import layout_of
 
 
-def run(request: o.Plan) -> None:
+def run(request: c.Plan) -> None:
     """Plan, and print the table or JSON."""
     d = _dimensions(request)
     for name, value in (("--n", request.n), ("--d", d), ("-k", request.k)):
@@ -55,7 +56,7 @@ def run(request: o.Plan) -> None:
         out.print(sentence)
 
 
-def _dimensions(request: o.Plan) -> int:
+def _dimensions(request: c.Plan) -> int:
     """The number of coordinates of a row: as given, or of a schema."""
     if (request.d is None) == (request.schema is None):
         raise ValueError("the number of columns is needed: --d D or --schema FILE, one of them")

@@ -209,7 +209,7 @@ def _tidy(frame: Any) -> dict[str, list[Any]]:  # noqa: ANN401
     if not columns or set(map(str, columns)) != set(_COLUMNS):
         raise TypeError(
             f"a table of scores with the columns {', '.join(_COLUMNS)} is needed, as "
-            f"sfumato.compare returns it, got {type(frame).__name__}: plots are made of releases and "
-            "scores, never of rows"
+            f"sfumato.compare returns it, got {type(frame).__name__}: plots are made of releases "
+            "and scores, never of rows"
         )
     return {name: list(frame[name]) for name in _COLUMNS}

@@ -221,7 +221,7 @@ def _label_axes(figure: Any, model: Any, plane: Plane) -> None:  # noqa: ANN401
 
 
 def _beside_heat_map(figure: Any, view: View) -> Any:  # noqa: ANN401
-    """Centres in a plane on top, and below by column: coloured from the lower to the upper bound."""
+    """Centres in a plane on top, and below by column: from the lower bound to the upper one."""
     from plotly.subplots import make_subplots
 
     both = make_subplots(rows=2, cols=1, row_heights=[0.55, 0.45], vertical_spacing=0.14)

@@ -139,7 +139,7 @@ def _ends(model: Any) -> tuple[Floats, Floats]:  # noqa: ANN401
 
 
 def rows_in_words(model: Any, view: View) -> tuple[tuple[str, ...], list[list[str]]]:  # noqa: ANN401
-    """A table of centres as a reader wants it: titles of the columns, and a line for each centre."""
+    """A table of centres for readers: titles of the columns, and a line for each centre."""
     schema = model.schema_
     if schema is not None:
         found = schema.in_words(view.cube)

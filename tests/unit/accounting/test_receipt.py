@@ -14,7 +14,6 @@ from sfumato._accounting.budget import Caps, Entry, Ledger, Share
 from sfumato._accounting.guarantee import finite_precision_delta, rho_of_accounts
 from sfumato._accounting.receipt import Receipt
 from sfumato._accounting.text import shown_above
-from sfumato._released_model import receipt_from
 from sfumato.local._mechanisms import Piecewise
 from sfumato.local._transformer import LocalReceipt
 from sfumato.methods import Auto, Task
@@ -72,7 +71,7 @@ def test_there_is_no_rho_beside_plain_charges_and_beyond_floats():
         receipt = receipt_of(account)
         assert receipt.rho is None
         assert "zero-concentrated" not in str(receipt)
-        assert receipt_from(json.loads(receipt.to_json())) == receipt
+        assert Receipt.from_dict(json.loads(receipt.to_json())) == receipt
 
 
 DATA = {
@@ -109,7 +108,7 @@ def test_rho_and_chapters_are_saved():
     receipt = receipt_of(account_of(Caps(pure=F(1)), F(1, 2)))
     saved = json.loads(receipt.to_json())
     assert saved["rho_zcdp_cap"] == 0.5
-    assert receipt_from(saved) == receipt
+    assert Receipt.from_dict(saved) == receipt
     assert saved["chapters"] == list(receipt.chapters)
     assert "Core queries" in receipt.chapters
 
