@@ -19,8 +19,14 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.demo
 	$(BIN)/sfumato demo
 
+# The studio is tested in Debian's Chromium: installed where it is missing, by root or in CI.
+.PHONY: browser
+browser:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" != 0 ] && [ -z "$$CI" ]; } || \
+		{ apt-get update -qq && apt-get install -qq -y chromium; }
+
 # What a contributor runs: laws, units, end to end.
-test: $(VENV)/.test
+test: $(VENV)/.test browser
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not long and not engines and not mutants and not clusters"
 
 # All of that, slow tests, planted bugs and the tests on clusters of Dask and Spark; ALL selects.

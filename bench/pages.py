@@ -37,6 +37,7 @@ PAGES = (
     "shapes.md",
     "how-we-attack-ourselves.md",
     "kmedian.md",
+    "error-bars.md",
     "start-here.md",
     "tutorial-office.md",
     "choosing.md",

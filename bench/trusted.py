@@ -42,8 +42,9 @@ CHAPTERS: dict[str, tuple[str, str]] = {
         "Core queries",
         "_core/queries/cells.py _core/queries/counts.py _core/queries/first_below.py "
         "_core/queries/moments.py _core/queries/privtree.py _core/queries/projection.py "
-        "_core/queries/breakdown.py _core/queries/__init__.py _core/releases/counts.py "
-        "_core/releases/first_below.py _core/releases/breakdown.py "
+        "_core/queries/breakdown.py _core/queries/closeness.py _core/queries/__init__.py "
+        "_core/releases/counts.py "
+        "_core/releases/first_below.py _core/releases/breakdown.py _core/releases/closeness.py "
         "_core/releases/moments.py _core/releases/privtree.py _core/releases/__init__.py",
     ),
     "kernels": (
@@ -145,6 +146,7 @@ NOT_ON_THE_DEFAULT_PATH = frozenset(
     _accounting/text.py _accounting/parallel.py _released_model.py
     _released_centers.py _core/queries/cubes.py
     _core/queries/breakdown.py _core/releases/breakdown.py
+    _core/queries/closeness.py _core/releases/closeness.py
     _base/types.py _base/files.py _base/labels.py _base/distances.py _core/parts.py
     _core/declared.py engines/_parts.py
     _lattice/kernels/numba_loops.py _lattice/kernels/verify.py

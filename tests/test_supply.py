@@ -34,7 +34,8 @@ METHODS = {"os.system", "os.popen", "os.execv", "os.spawnv", "os.fork", "pd.read
 PUBLIC_RANDOMNESS = {"default_rng", "Generator"}
 # The environment decides how fast a fit is, and which Python a cluster of this machine runs.
 # An audit fits in processes of its own, if it is asked to.
-PROCESSES = {"audit/_run.py": {"joblib"}}
+# The studio opens the browser of its user.
+PROCESSES = {"audit/_run.py": {"joblib"}, "cli/_studio.py": {"webbrowser"}}
 ENVIRONMENT = {"engines/_threads.py", "engines/_spark.py"}
 
 
@@ -197,7 +198,7 @@ def test_no_text_advises_to_install_our_name_from_an_index():
 def test_extras_that_are_named_are_there():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     named = {e for text in texts().values() for e in re.findall(r"\bextra\('(\w+)'\)", text)}
-    assert named == {"fast", "parquet", "plots", "postgres"}
+    assert named == {"fast", "parquet", "plots", "postgres", "report", "studio"}
     assert named < set(extras["optional-dependencies"])
     assert extra("fast") == (
         'install the extra "fast" of this repository, pip install ".[fast]" in a clone of it'

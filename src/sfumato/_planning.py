@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass
-from inspect import signature
 from typing import Any
 
 from sfumato._base.validation import check_delta, check_epsilon, check_whole, in_digits
 from sfumato._lattice.box import REACH, Box
-from sfumato._private_kmeans import PrivateKMeans
 from sfumato.methods import METHODS, PlannedTask, Predicting
 from sfumato.methods._base import MAX_ROWS
 from sfumato.theory import LowerBound, cube_floor
+
+DEFAULT = "auto"
+"""The method that `PrivateKMeans` takes when none is named."""
 
 UNPREDICTED = "can run; it gives no prediction"
 """The note of a method without `predict`."""
@@ -62,7 +63,7 @@ class Plan:
     @property
     def default(self) -> str:
         """The method that `PrivateKMeans` takes when none is named."""
-        return str(signature(PrivateKMeans).parameters["method"].default)
+        return DEFAULT
 
     @property
     def best(self) -> str:
@@ -90,6 +91,17 @@ class Plan:
         """Whether even the best method does no better than always answering the middle."""
         # A centre that is anywhere in the cube lies d/3 from the middle, squared, on average.
         return min(row.error for row in self.rows) > self.d / 3
+
+    def at(self, epsilon: float) -> Plan:
+        """The same plan for another ε, without bounds."""
+        return plan(
+            n=self.n,
+            d=self.d,
+            k=self.k,
+            epsilon=epsilon,
+            delta=self.delta,
+            n_rows_known=self.n_rows_known,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain values; what is infinite is None."""

@@ -15,6 +15,7 @@ from sfumato._base.types import Floats, Rng
 from sfumato._base.validation import check_delta, check_epsilon, is_private
 from sfumato._core.curator import Curator
 from sfumato._core.queries.breakdown import Levels
+from sfumato._error_bars import lines_of
 from sfumato._lattice.box import REACH, NanPolicy
 from sfumato._private_bounds.estimate import UnpreparedRows
 from sfumato._released_model import (
@@ -29,7 +30,7 @@ from sfumato._schema.schema import Schema
 from sfumato._synopsis import Synopsis
 from sfumato.engines._progress import shown
 from sfumato.engines._threads import threads
-from sfumato.methods import Task
+from sfumato.methods import Centers, Task
 from sfumato.methods._base import check_rows
 
 
@@ -81,6 +82,11 @@ class PrivateFit(ReleasedModel):
     def _keep_found(self, found: Any, curator: Curator) -> None:  # noqa: ANN401
         """Keep what a method found, in the user's units."""
         raise TypeError(f"{type(self).__name__} keeps nothing")
+
+    def _bars_in_words(self) -> tuple[str, ...]:
+        """The error bars of each centre, for the receipt."""
+        errors = self.__dict__.get("_errors_")
+        return () if errors is None else lines_of(errors, self.box_, self.schema_)
 
     def fit(
         self,
@@ -162,7 +168,7 @@ class PrivateFit(ReleasedModel):
         """Keep what was released, and nothing else."""
         # A copy: what a box remembers of its use would tell whether there were rows.
         self.box_ = replace(curator.box)
-        for earlier in ("encoded_centers_", "schema_", "synopsis_", "request_"):
+        for earlier in ("encoded_centers_", "schema_", "synopsis_", "request_", "_evidence_"):
             self.__dict__.pop(earlier, None)
         self._keep_found(found, curator)
         tables = ("Tables with a schema",) if curator.schema else ()
@@ -172,6 +178,7 @@ class PrivateFit(ReleasedModel):
             neighbours=curator.neighbours,
             chapters=(*curator.ledger.chapters, curator.source, *tables, "Estimator"),
             notes=(*curator.notes, *notes, *found.notes, _nan_note(curator.box.nan)),
+            centers=self._bars_in_words(),
         )
         if found.synopsis is not None:
             synopsis = replace(found.synopsis, box=replace(curator.box), schema=curator.schema)
@@ -236,6 +243,11 @@ def keep_centers(model: Any, points: Floats, curator: Curator) -> None:  # noqa:
     model.schema_ = schema
     model.encoded_centers_ = schema.settled(points / REACH)
     model.cluster_centers_ = schema.decode(model.encoded_centers_)
+
+
+def keep_errors(model: Any, found: Centers, curator: Curator) -> None:  # noqa: ANN401
+    """Keep the error bars of centres and sizes, if the method says them."""
+    model._errors_ = found.errors and found.errors.times(unit_of(curator.schema))
 
 
 def unit_of(schema: Schema | None) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import NanPolicy
-from sfumato._private_fit import keep_centers, unit_of
+from sfumato._private_fit import keep_centers, keep_errors, unit_of
 from sfumato._private_stream import StreamedFit
 from sfumato._released_centers import ReleasedCenters
 from sfumato._schema.schema import Schema
@@ -74,6 +74,12 @@ class PrivateKMeans(ReleasedCenters, StreamedFit):
         With a schema: the centres in the cube that distances are measured in.
     cluster_sizes_ : ndarray of shape (n_clusters,)
         Noisy sizes of the clusters.
+    cluster_centers_std_ : ndarray of shape (n_clusters, n_features)
+        The deviation of the noise on each number of the centres; see `intervals`.
+    cluster_sizes_std_ : ndarray of shape (n_clusters,)
+        The deviation of the noise on each size.
+    evidence_ : ndarray of shape (n_clusters,)
+        From 0 to 1: how surely a cluster is not made by noise; see docs/error-bars.md.
     bounds_ : pair of ndarrays of shape (n_features,)
         The bounds in use, declared or estimated.
     receipt_ : Receipt
@@ -150,6 +156,7 @@ class PrivateKMeans(ReleasedCenters, StreamedFit):
             found = self._followed(found, curator)
         keep_centers(self, found.points, curator)
         self.cluster_sizes_ = found.sizes * unit_of(curator.schema)
+        keep_errors(self, found, curator)
 
     def _settings(self) -> dict[str, Any]:
         chosen = self.n_clusters == "auto"

@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import NanPolicy
-from sfumato._private_fit import PrivateFit, keep_centers, unit_of
+from sfumato._private_fit import PrivateFit, keep_centers, keep_errors, unit_of
 from sfumato._released_centers import ReleasedCenters
 from sfumato._schema.schema import Schema
 from sfumato.methods import Centers, Method, Task, clusters_of
@@ -68,6 +68,12 @@ class PrivateKMedian(ReleasedCenters, PrivateFit):
         With a schema: the centres in the cube that distances are measured in.
     cluster_sizes_ : ndarray of shape (n_clusters,)
         Noisy sizes of the clusters.
+    cluster_centers_std_ : ndarray of shape (n_clusters, n_features)
+        The deviation of the noise on each number of the centres; see `intervals`.
+    cluster_sizes_std_ : ndarray of shape (n_clusters,)
+        The deviation of the noise on each size.
+    evidence_ : ndarray of shape (n_clusters,)
+        From 0 to 1: how surely a cluster is not made by noise; see docs/error-bars.md.
     bounds_ : pair of ndarrays of shape (n_features,)
         The bounds in use, declared or estimated.
     receipt_ : Receipt
@@ -89,6 +95,7 @@ class PrivateKMedian(ReleasedCenters, PrivateFit):
     """
 
     kind = "median"
+    _cost_power = 1
 
     def __init__(  # noqa: PLR0913
         self,
@@ -135,6 +142,7 @@ class PrivateKMedian(ReleasedCenters, PrivateFit):
     def _keep_found(self, found: Centers, curator: Curator) -> None:
         keep_centers(self, found.points, curator)
         self.cluster_sizes_ = found.sizes * unit_of(curator.schema)
+        keep_errors(self, found, curator)
 
     def _settings(self) -> dict[str, Any]:
         k = "auto" if self.n_clusters == "auto" else int(self.n_clusters)

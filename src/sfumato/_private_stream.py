@@ -25,7 +25,7 @@ from sfumato._core.curator import Curator
 from sfumato._lattice.box import REACH
 from sfumato._private_bounds.estimate import UnpreparedRows
 from sfumato._private_fit import Found, PrivateFit, unit_of
-from sfumato._stream import Drift, Stream, weight_kept
+from sfumato._stream import Drift, Stream, running_errors, weight_kept
 from sfumato.engines._elsewhere import names_of
 from sfumato.engines._open import elsewhere, split_groups
 from sfumato.methods._base import Centers
@@ -164,13 +164,13 @@ class StreamedFit(PrivateFit):
     def _followed(self, found: BatchFound, curator: Curator) -> Centers:
         """The running centres and sizes with one more batch."""
         earlier, unit = self._batch.earlier, unit_of(curator.schema)  # type: ignore[union-attr]
-        self.stream_, points, sizes = earlier.stream_.followed(
-            lattice_centers(earlier),
-            earlier.cluster_sizes_ / unit,
-            found,
-            weight_kept(self.half_life),
+        kept, before = weight_kept(self.half_life), earlier._errors_
+        self.stream_, points, sizes, shares = earlier.stream_.followed(
+            lattice_centers(earlier), earlier.cluster_sizes_ / unit, found, kept
         )
-        return Centers(points, sizes, found.notes)
+        known = before and before.times(1 / unit)
+        errors = running_errors(known, shares, found.moved, points, sizes, kept)
+        return Centers(points, sizes, found.notes, errors=errors)
 
     def _keep(
         self,
@@ -199,9 +199,10 @@ class StreamedFit(PrivateFit):
 
 def _take_over(model: StreamedFit, later: StreamedFit) -> None:
     """Make what was fitted of one model that of another."""
-    for name in [n for n in vars(model) if n.endswith("_")]:
+    settings = {*model.get_params(), "_batch"}
+    for name in [n for n in vars(model) if n not in settings]:
         del model.__dict__[name]
-    model.__dict__.update({n: v for n, v in vars(later).items() if n.endswith("_")})
+    model.__dict__.update({n: v for n, v in vars(later).items() if n not in settings})
 
 
 def lattice_centers(model: Any) -> Floats:  # noqa: ANN401

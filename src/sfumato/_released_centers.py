@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -13,10 +13,22 @@ from sfumato._base.distances import squared_distances
 from sfumato._base.files import array_in
 from sfumato._base.types import Floats, Ints
 from sfumato._core.curator import Curator
+from sfumato._error_bars import (
+    check_level,
+    doubts,
+    evidence_in_cells,
+    evidence_in_numbers,
+    intervals_of,
+    size_intervals,
+    std_of,
+)
+from sfumato._lattice.box import REACH
 from sfumato._released_model import ReleasedModel, check_own_rows
+from sfumato._uncertainty import Errors
 
 if TYPE_CHECKING:
     from sfumato._explaining import Explanation
+    from sfumato._quality import Quality
 
 
 class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ReleasedModel):
@@ -28,6 +40,10 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
     cluster_centers_: Floats
     encoded_centers_: Floats
     cluster_sizes_: Floats
+    _errors_: Errors | None = None
+
+    _cost_power: Literal[1, 2] = 2
+    """What the cost of a row is: its squared distance to the nearest centre, or its distance."""
 
     def predict(self, X: Any) -> Ints:  # noqa: ANN401
         """Return the index of the nearest centre for rows that the caller brings.
@@ -90,12 +106,7 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
         """
         from sfumato._explaining import explain
 
-        check_is_fitted(self)
-        if not isinstance(curator, Curator):
-            raise TypeError(
-                "an explanation is charged to the budget of the rows: pass their Curator, got "
-                f"{type(curator).__name__}"
-            )
+        self._check_charged(curator, "an explanation")
         plain = self.schema_ is None
         return explain(
             curator,
@@ -107,6 +118,129 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
             epsilon=epsilon,
             delta=delta,
         )
+
+    def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Intervals of the centres and of the sizes, from the known noise, at no further cost.
+
+        What the last step of the method would have given without its noise, with all that came
+        before as it was, lies inside with probability `level`, each number by itself. How rows
+        were sampled from a population is no part of it: docs/error-bars.md.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            The probability, between 0 and 1.
+
+        Returns
+        -------
+        centers : ndarray of shape (n_clusters, n_features, 2)
+            Lower and upper ends, in the units and columns of `cluster_centers_`.
+        sizes : ndarray of shape (n_clusters, 2)
+            Lower and upper ends, in those of `cluster_sizes_`; none is below 0.
+
+        """
+        check_is_fitted(self)
+        level = check_level(level)
+        if self._errors_ is None or self._errors_.centers is None or self._errors_.sizes is None:
+            raise AttributeError(_unknown(self, "intervals"))
+        found = intervals_of(
+            self._errors_.centers, self.cluster_centers_, level, self.box_, self.schema_
+        )
+        return found, size_intervals(self._errors_.sizes, self.cluster_sizes_, level)
+
+    @property
+    def cluster_centers_std_(self) -> Floats:
+        """The deviation of the noise on each number of the centres, before any shrinking."""
+        if self._errors_ is None or self._errors_.centers is None:
+            raise AttributeError
+        return std_of(self._errors_.centers, self.box_, self.schema_)
+
+    @property
+    def cluster_sizes_std_(self) -> Floats:
+        """The deviation of the noise on each size, (k,)."""
+        if self._errors_ is None or self._errors_.sizes is None:
+            raise AttributeError
+        return self._errors_.sizes.stds
+
+    @property
+    def evidence_(self) -> Floats:
+        """How surely each cluster is real, (k,), from 0 to 1; worked out at the first look.
+
+        With a synopsis: 1 − the chance that one clump, and noise, show such valleys of density
+        around the centre. Without: sizes and distances of centres against their noise alone.
+        `print(model)` says which clusters are below 0.95.
+        """
+        found = self.__dict__.get("_evidence_")
+        if found is None:
+            by_numbers = self.__dict__.get("synopsis_") is None
+            if by_numbers and (self._errors_ is None or self._errors_.sizes is None):
+                raise AttributeError
+            self._evidence_ = found = _evidence(self)
+        return found
+
+    def __str__(self) -> str:
+        # Not a warning of `fit`: a filter that makes errors of warnings would lose what was paid.
+        text = repr(self)
+        known = hasattr(self, "cluster_centers_") and hasattr(self, "evidence_")
+        sentence = doubts(self.evidence_) if known else ""
+        return f"{text}\nWarning: {sentence}" if sentence else text
+
+    def quality(
+        self,
+        curator: Curator,
+        *,
+        epsilon: float = 0.05,
+        delta: float = 0.0,
+        level: float = 0.95,
+        clip: float | None = None,
+    ) -> Quality:
+        """Measure how good the clusters are for the rows of a curator, with intervals.
+
+        It costs (epsilon, delta) of the curator's budget.
+
+        Parameters
+        ----------
+        curator : Curator
+            The rows, with the schema or the bounds of this model: those of the fit, or others.
+        epsilon : float, default=0.05
+            The privacy budget ε of the measurement.
+        delta : float, default=0.0
+            0 is pure ε-DP; a δ above 0 allows Gaussian noise, where that is less.
+        level : float, default=0.95
+            The chance that an interval holds the value without noise.
+        clip : float, optional
+            The distance in the cube [−1, 1]^d at which rows are cut for the cost: the smaller, the
+            less noise. By default three quarters of the way from each centre to its nearest other.
+
+        Returns
+        -------
+        quality : Quality
+            Share of rows, clipped cost and silhouette of every cluster, and a receipt.
+
+        """
+        from sfumato._quality import quality
+
+        self._check_charged(curator, "the quality of clusters")
+        plain = self.schema_ is None
+        return quality(
+            curator,
+            self._cube_centers if plain else self.encoded_centers_,
+            power=self._cost_power,
+            box=self.box_ if plain else None,
+            schema=self.schema_,
+            epsilon=epsilon,
+            delta=delta,
+            level=level,
+            clip=clip,
+        )
+
+    def _check_charged(self, curator: object, what: str) -> None:
+        check_is_fitted(self)
+        if not isinstance(curator, Curator):
+            raise TypeError(
+                f"{what} is charged to the budget of the rows: pass their Curator, got "
+                f"{type(curator).__name__}"
+            )
 
     @property
     def _n_features_out(self) -> int:
@@ -122,6 +256,8 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
     def __getattr__(self, name: str) -> NoReturn:
         if name == "cluster_profiles_" and hasattr(self, "cluster_centers_"):
             raise AttributeError("centres have words where the columns have a schema: schema=…")
+        if name in _STDS and hasattr(self, "cluster_centers_"):
+            raise AttributeError(_unknown(self, name))
         super().__getattr__(name)
 
     def _labels(self, points: Floats) -> Ints:
@@ -139,10 +275,12 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
         return self.box_.to_cube(self.cluster_centers_ if plain else self.encoded_centers_)
 
     def _released(self) -> dict[str, Any]:
-        encoded = {}
+        encoded: dict[str, Any] = {}
         if self.schema_ is not None:
             words, points = self.cluster_profiles_, self.encoded_centers_.tolist()
             encoded = {"profiles": words, "encoded_centers": points}
+        if self._errors_ is not None:
+            encoded["errors"] = self._errors_.to_dict()
         return {
             **encoded,
             "cluster_centers": self.cluster_centers_.tolist(),
@@ -155,4 +293,30 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
             self.encoded_centers_ = array_in(data["encoded_centers"], None, schema.dimensions)
         width = len(schema.number_names) if schema else self.box_.n_features
         self.cluster_centers_ = array_in(data["cluster_centers"], None, width)
-        self.cluster_sizes_ = array_in(data["cluster_sizes"], len(self.cluster_centers_))
+        k = len(self.cluster_centers_)
+        self.cluster_sizes_ = array_in(data["cluster_sizes"], k)
+        if "errors" in data:
+            self._errors_ = Errors.from_dict(data["errors"], k, self.box_.n_features)
+
+
+def _evidence(model: Any) -> Floats:  # noqa: ANN401
+    """Evidence of clusters (k,), by released cells where there are any."""
+    synopsis, centers = model.__dict__.get("synopsis_"), model._cube_centers  # noqa: SLF001
+    if synopsis is None:
+        return evidence_in_numbers(model._errors_, centers * REACH)
+    schema, seed = model.schema_, getattr(model, "random_state", None)
+    unit = schema.weights.unit if schema is not None and schema.weights else 1.0
+    number = int(seed) if isinstance(seed, int | np.integer) else 0
+    return evidence_in_cells(synopsis, centers, unit, number)
+
+
+_STDS = ("cluster_centers_std_", "cluster_sizes_std_", "evidence_")
+
+
+def _unknown(model: Any, name: str) -> str:  # noqa: ANN401
+    """Why a model has no error bars, and what has."""
+    return (
+        f"this model has no {name}: its method does not say how noise moves what it finds, or it "
+        "was saved by an earlier version; method='auto' says, and so do all that end with noisy "
+        "means or counts. The noise of every query is in receipt_"
+    )

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sfumato._accounting.budget import Account, Caps, Ledger
+from sfumato._accounting.budget import Account, Caps, Ledger, caps_from_dict
 from sfumato._accounting.guarantee import Guarantee
 from sfumato._accounting.receipt import Line, Receipt
 from sfumato._accounting.text import spent_words
@@ -27,6 +27,7 @@ from sfumato._base.types import Floats, Ints
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import Box
 from sfumato._ledger.durable import DurableLedger
+from sfumato._report.display import Displayed
 from sfumato._schema.schema import Schema
 from sfumato._synopsis import Synopsis
 from sfumato.engines._cells import without_weights
@@ -70,7 +71,7 @@ def check_own_rows(X: Any) -> None:  # noqa: ANN401
         raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
 
 
-class ReleasedModel(ClusterMixin, BaseEstimator):
+class ReleasedModel(Displayed, ClusterMixin, BaseEstimator):
     """What was released, and what can be done with it at no further cost.
 
     A subclass has `fit`, which sets `box_` and what its `kind` of model releases. `_settings` and
@@ -137,6 +138,11 @@ class ReleasedModel(ClusterMixin, BaseEstimator):
 
     def _restore(self, data: dict[str, Any]) -> None:
         """Read back what `_released` wrote."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a file of the model holds, as plain values."""
+        check_is_fitted(self)
+        return to_dict(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was released, and the receipt, as JSON."""
@@ -333,4 +339,6 @@ def receipt_from(data: dict[str, Any]) -> Receipt:
         notes=tuple(data["notes"]),
         rho=data["rho_zcdp_cap"],
         chapters=tuple(data["chapters"]),
+        centers=tuple(data.get("centers", ())),
+        caps=tuple(caps_from_dict(caps) for caps in data.get("caps", ())),
     )

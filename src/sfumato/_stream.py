@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from sfumato._base.files import array_in
 from sfumato._base.types import Floats
 from sfumato._base.validation import check_positive, check_whole
 from sfumato._lattice.box import REACH
+from sfumato._uncertainty import Errors, Estimate
 from sfumato.methods._batch import BatchFound, Measured, Reference
 
 FALSE_ALARM = 1e-3
@@ -25,6 +26,13 @@ _CLEAR = 6.0
 
 # A radius that leaves 3 % of round clusters outside, squared, over the variance of a column: d + 5.
 _BEYOND_COLUMNS = 5
+
+
+class Shares(NamedTuple):
+    """What running centres keep of those before, (k,), and how a sum moves them, (k,)."""
+
+    kept: Floats
+    per_sum: Floats
 
 
 @dataclass(frozen=True)
@@ -79,8 +87,8 @@ class Stream:
 
     def followed(
         self, centers: Floats, sizes: Floats, found: BatchFound, kept: float
-    ) -> tuple[Stream, Floats, Floats]:
-        """The stream with one more batch, its centres (k, d) and its sizes (k,).
+    ) -> tuple[Stream, Floats, Floats, Shares]:
+        """The stream with one more batch, its centres (k, d), its sizes (k,), and their shares.
 
         `kept` is the weight that earlier batches keep.
         """
@@ -100,7 +108,8 @@ class Stream:
         reference, drift = self._compared(start, found, kept)
         seen = (*self.rows, float(new.counts.sum()))
         stream = replace(self, rows=seen, precisions=total, reference=reference, drift=drift)
-        return stream, moved, kept * sizes + new.counts
+        carried = np.where(total > 0, kept * before / np.where(total > 0, total, 1.0), 1.0)
+        return stream, moved, kept * sizes + new.counts, Shares(carried, weights)
 
     def _compared(
         self, start: Floats, found: BatchFound, kept: float
@@ -150,6 +159,29 @@ class Stream:
             None if data["reference"] is None else _reference(data["reference"], k, d),
             None if drift is None else Drift(float(drift["p_value"]), tuple(drift["clusters"])),
         )
+
+
+def running_errors(
+    earlier: Errors | None,
+    shares: Shares,
+    new: Measured,
+    points: Floats,
+    sizes: Floats,
+    kept: float,
+) -> Errors | None:
+    """Error bars of running centres (k, d) and sizes (k,): those before, and the batch's noise.
+
+    Noise of many batches adds up to nearly normal noise. None where those before are not known.
+    """
+    if earlier is None or earlier.centers is None or earlier.sizes is None:
+        return None
+    # Sums of infinite noise were not asked for: they move nothing.
+    sum_var = new.sum_var if math.isfinite(new.sum_var) else 0.0
+    noise = np.square(shares.per_sum) * sum_var
+    before = np.square(shares.kept[:, None] * earlier.centers.stds)
+    stds = np.sqrt(before + noise[:, None])
+    of_sizes = np.sqrt(np.square(kept * earlier.sizes.stds) + new.count_var)
+    return Errors(Estimate(points, stds, "gaussian"), Estimate(sizes, of_sizes, "gaussian"))
 
 
 def _reference(data: dict[str, Any], k: int, d: int) -> Reference:

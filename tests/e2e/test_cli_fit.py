@@ -47,6 +47,8 @@ def test_fit_json_is_the_model_and_the_path(people, data):
         saved = json.load(file)
     # The synopsis is for the file: it can be large.
     assert len(saved.pop("synopsis")["weights"]) > 1
+    # Worked out from it when it is asked for.
+    assert all(0 <= each <= 1 for each in told.pop("evidence"))
     assert told == saved
     assert told["feature_names"] == (NAMES if "people.csv" in data else None)
 

@@ -247,6 +247,10 @@ COMMANDS = {
         ("explain", MODELS, FILES, "--epsilon", "1", "--header"),
         {**PLAIN, **READ, **CHARGED, **GROUPED, "--schema": SCHEMAS, "-o": OUTS},
     ),
+    "quality": (
+        ("quality", MODELS, FILES, "--epsilon", "1", "--header"),
+        {**PLAIN, **READ, **CHARGED, **GROUPED, "--level": WORDS, "--clip": WORDS, "-o": OUTS},
+    ),
     "check": (("check", FILES, "--header"), {**PLAIN, **READ, **LIMITS}),
     "plan": (
         ("plan", "--n", "1000", "--d", "2", "-k", "3", "--epsilon", "1"),

@@ -111,8 +111,9 @@ def test_fit_with_a_schema_prints_and_writes_the_answers_alone(check, shown, tmp
 
 @pytest.mark.parametrize("shown", [(), ("--json", "-o", "said.json")], ids=["text", "json"])
 @pytest.mark.parametrize("declared", [GIVEN, "schema"], ids=["bounds", "schema"])
-def test_explain_prints_and_writes_the_answers_alone(
-    check, shown, declared, tmp_path_factory, monkeypatch
+@pytest.mark.parametrize("command", ["explain", "quality"])
+def test_explain_and_quality_print_and_write_the_answers_alone(
+    check, command, shown, declared, tmp_path_factory, monkeypatch
 ):
     folder = tmp_path_factory.mktemp("fitted")
     monkeypatch.chdir(folder)
@@ -121,7 +122,7 @@ def test_explain_prints_and_writes_the_answers_alone(
     words = ("--schema", "schema.toml") if declared == "schema" else declared
     assert run("fit", "data.csv", "--epsilon", 1, *FIT[1:], *words).exit_code == 0
     neighbours = [(rows,) for rows in NEIGHBOURS.values()]
-    check_all(check, ("explain", *shown), (ROWS,), neighbours, model=[folder / "model.json"])
+    check_all(check, (command, *shown), (ROWS,), neighbours, model=[folder / "model.json"])
 
 
 @pytest.mark.parametrize("method", ["dplloyd", "gkm", "hybrid", "balcan", "maxcover"])

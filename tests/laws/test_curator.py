@@ -14,6 +14,7 @@ from sfumato._accounting.budget import Caps, Ledger, Overspent, Share
 from sfumato._core.curator import Curator
 from sfumato._core.queries.breakdown import Breakdown, Levels
 from sfumato._core.queries.choose import Swaps
+from sfumato._core.queries.closeness import Closeness
 from sfumato._core.queries.counts import MAX_NUMBERS, Counts, Grid, Nearest, RowsBeyond, Totals
 from sfumato._core.sampling.source import SecureNoise
 from sfumato._core.testing import ReplayedNoise
@@ -77,6 +78,7 @@ def asks(curator, account):
         lambda: curator.counts(HALVES, share=pure),
         lambda: curator.counts_of_each([HALVES, Grid(3, 2)], share=[pure, pure]),
         lambda: curator.breakdown(Breakdown(CELLS, (Levels(0, 2, 9),)), share=pure),
+        lambda: curator.closeness(Closeness(CELLS, (9, 8, 7, 6)), share=pure),
         lambda: curator.sums(SLANT, share=pure, joint=True),
         lambda: curator.choose(Swaps(CENTERS, CENTERS), share=pure, law="permute_and_flip"),
     ]

@@ -15,6 +15,7 @@ from sfumato._accounting.budget import Caps
 from sfumato._core.queries.breakdown import Breakdown, Slices
 from sfumato._core.queries.cells import Grid, Nearest
 from sfumato._core.queries.choose import Cost, Swaps
+from sfumato._core.queries.closeness import Closeness
 from sfumato._core.queries.counts import Counts
 from sfumato._core.queries.first_below import RowsBeyond
 from sfumato._core.queries.moments import Products, Squares
@@ -35,6 +36,7 @@ CELLS = Nearest(CENTERS)
 KERNELS = {
     **QUERIES_UNDER_LAW,
     "breakdown": Breakdown(CELLS, (Slices(0, (-5, 9)), Slices(1, (0,)))),
+    "closeness": Closeness(CELLS, (1234, 1, 60_000, 50)),
     "beyond": RowsBeyond(CELLS, (5, 600, 30_000)),
     "squares": Squares(2, 3),
     "products": Products(2, 3),

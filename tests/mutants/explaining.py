@@ -7,6 +7,7 @@ BREAKDOWN_LAW = "tests/laws/test_breakdown.py"
 SCORE = "_core/queries/choose.py"
 BREAKDOWN = "_core/queries/breakdown.py"
 EXPLAIN = "_explaining/__init__.py"
+ROWS = "_explaining/rows.py"
 EXPLANATION = "_explaining/explanation.py"
 EXPLAIN_LAW = "tests/laws/test_explain.py"
 UNIT = "tests/unit/explaining"
@@ -85,25 +86,25 @@ MUTANTS = {
         f"{EXPLAIN_LAW}::test_it_spends_its_epsilon_and_no_more",
     ),
     "an explanation that is refused stays reserved": Mutant(
-        EXPLAIN,
+        ROWS,
         "account.ledger.cancel(account)",
         "pass",
         f"{EXPLAIN_LAW}::test_a_query_that_is_refused_gives_its_account_back",
     ),
     "a failed explanation does not say what was spent": Mutant(
-        EXPLAIN,
+        ROWS,
         "error.add_note(spent_words(account, where))",
         "spent_words(account, where)",
         f"{EXPLAIN_LAW}::test_a_failure_after_the_charge_says_what_was_spent",
     ),
     "clusters are looked for in other columns than those of the fit": Mutant(
-        EXPLAIN,
+        ROWS,
         "first + np.arange(own.stop - own.start)",
         "np.arange(own.stop - own.start)",
         f"{UNIT}/test_explaining.py::test_counts_are_exact_in_every_column_that_took_no_part",
     ),
     "another model's columns are explained": Mutant(
-        EXPLAIN,
+        ROWS,
         "if curator.schema.columns.get(name) != schema.columns[name]:",
         "if name not in curator.schema.columns:",
         f"{UNIT}/test_explaining.py::test_what_does_not_belong_together_is_refused",

@@ -67,7 +67,7 @@ def one_step(parts, noise="auto"):
         for _ in range(800 // task.k):
             account = curator.reserve("test", DPLloyd(noise=law).caps(task))
             share = account.rest(currency(law)).split(*parts)[-1]
-            points, _ = lloyd_step(curator, truth * REACH, share, law)
+            points = lloyd_step(curator, truth * REACH, share, law).points
             errors.append(distance(points / REACH, truth))
         return np.mean(errors)
 
@@ -143,7 +143,7 @@ def last_round(rows, truth, task):
     for _ in range(800 // task.k):
         account = curator.reserve("test", method.caps(task))
         share = account.rest("gdp").split(parts["averages"], parts["final"])[1]
-        points, _ = lloyd_step(curator, truth * REACH, share, "gaussian")
+        points = lloyd_step(curator, truth * REACH, share, "gaussian").points
         errors.append(distance(points / REACH, truth))
     return np.mean(errors)
 

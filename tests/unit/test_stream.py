@@ -1,10 +1,21 @@
 """The state of a stream: running centres, weights of batches, and the alarm."""
 
+import math
+
 import numpy as np
 import pytest
 
 from sfumato._lattice.box import REACH
-from sfumato._stream import FALSE_ALARM, Drift, Stream, drift_of, weight_kept
+from sfumato._stream import (
+    FALSE_ALARM,
+    Drift,
+    Shares,
+    Stream,
+    drift_of,
+    running_errors,
+    weight_kept,
+)
+from sfumato._uncertainty import Errors, Estimate
 from sfumato.methods._batch import BatchFound, Measured, Reference
 
 CENTERS = np.array([[0.0, 0.0], [9000.0, -9000.0]])
@@ -18,13 +29,15 @@ def found(counts, sums, *, sum_var=1e4, radius=700, compared=None):
 
 def test_two_batches_of_the_same_size_count_alike():
     one = found([100, 200], [[7000, 0], [0, -14_000]])
-    stream, centers, sizes = FIRST.followed(CENTERS, np.array([100.0, 200.0]), one, 1.0)
+    stream, centers, sizes, _ = FIRST.followed(CENTERS, np.array([100.0, 200.0]), one, 1.0)
     # A mean of 70 steps beside one of 0.
     np.testing.assert_allclose(centers, [[35, 0], [9000, -9035]])
     np.testing.assert_array_equal(sizes, [200, 400])
     assert stream.n_batches == 2
     assert stream.rows == (300, 300)
-    stream, centers, sizes = stream.followed(centers, sizes, found([100, 200], np.zeros((2, 2))), 1)
+    stream, centers, sizes, _ = stream.followed(
+        centers, sizes, found([100, 200], np.zeros((2, 2))), 1
+    )
     np.testing.assert_allclose(centers, [[35, 0], [9000, -9035]])
     np.testing.assert_array_equal(sizes, [300, 600])
 
@@ -32,31 +45,31 @@ def test_two_batches_of_the_same_size_count_alike():
 def test_weights_are_inverse_variances_of_noise_and_of_sampling():
     per_row, noise = 700**2 / 7, 4e6
     one = found([50, 0], [[5000, 0], [0, 0]], sum_var=noise)
-    _, centers, _ = FIRST.followed(CENTERS, np.array([100.0, 200.0]), one, 1.0)
+    _, centers, _, _ = FIRST.followed(CENTERS, np.array([100.0, 200.0]), one, 1.0)
     new, old = 1 / (per_row / 50 + noise / 50**2), 1 / (per_row / 100 + noise / 100**2)
     np.testing.assert_allclose(centers[0], [100 * new / (new + old), 0])
 
 
 def test_a_batch_of_clusters_that_moved_counts_as_any():
-    stream, centers, sizes = FIRST.followed(
+    stream, centers, sizes, _ = FIRST.followed(
         CENTERS, np.array([100.0, 200.0]), found([100, 200], np.zeros((2, 2))), 1.0
     )
     moved = found([100, 200], [[70_000, 0], [0, 0]], radius=2000)
-    _, centers, _ = stream.followed(centers, sizes, moved, 1.0)
+    _, centers, _, _ = stream.followed(centers, sizes, moved, 1.0)
     np.testing.assert_allclose(centers[0], [700 / 3, 0], rtol=1e-3)
 
 
 def test_a_cluster_without_rows_stays_whatever_its_noise():
     for count in (0, -40):
         one = found([count, 200], [[9e5, -9e5], [0, 0]])
-        stream, centers, _ = FIRST.followed(CENTERS, np.array([0.0, 200.0]), one, 1.0)
+        stream, centers, _, _ = FIRST.followed(CENTERS, np.array([0.0, 200.0]), one, 1.0)
         np.testing.assert_array_equal(centers[0], CENTERS[0])
         assert np.isfinite(stream.precisions).all()
 
 
 def test_centres_stay_inside_the_bounds():
     one = found([10, 10], np.full((2, 2), 1e9))
-    _, centers, _ = FIRST.followed(CENTERS, np.zeros(2), one, 1.0)
+    _, centers, _, _ = FIRST.followed(CENTERS, np.zeros(2), one, 1.0)
     assert np.abs(centers).max() == REACH
 
 
@@ -65,7 +78,7 @@ def test_after_a_half_life_a_batch_counts_half():
     assert weight_kept(3) ** 3 == pytest.approx(0.5)
     stream, centers, sizes = FIRST, CENTERS, np.array([100.0, 200.0])
     for sums in (np.zeros((2, 2)), [[7000, 0], [0, 0]]):
-        stream, centers, sizes = stream.followed(centers, sizes, found([100, 200], sums), 0.5)
+        stream, centers, sizes, _ = stream.followed(centers, sizes, found([100, 200], sums), 0.5)
     # 1 of 1 + 1/2 + 1/4.
     np.testing.assert_allclose(centers[0], [70 / 1.75, 0])
     np.testing.assert_allclose(sizes, [175, 350])
@@ -78,12 +91,12 @@ def test_a_half_life_is_a_positive_number():
 
 
 def test_a_stream_is_read_back_as_it_was_written():
-    stream, centers, sizes = FIRST.followed(
+    stream, centers, sizes, _ = FIRST.followed(
         CENTERS, np.ones(2), found([90, 110], np.ones((2, 2))), 1.0
     )
     assert stream.drift is None
     same = found([90, 110], np.ones((2, 2)), compared=stream.reference.totals)
-    stream, _, _ = stream.followed(centers, sizes, same, 1.0)
+    stream, _, _, _ = stream.followed(centers, sizes, same, 1.0)
     assert stream.drift == Drift(1.0, ())
     again = Stream.from_dict(stream.to_dict(), 2, 2)
     assert again.to_dict() == stream.to_dict()
@@ -153,9 +166,34 @@ def test_answers_without_noise_are_compared():
 
 def test_a_reference_is_made_by_the_first_batch_that_sums():
     counts_alone = found([9, 9], np.zeros((2, 2)), sum_var=float("inf"), radius=None)
-    stream, centers, sizes = FIRST.followed(CENTERS, np.ones(2), counts_alone, 1.0)
+    stream, centers, sizes, _ = FIRST.followed(CENTERS, np.ones(2), counts_alone, 1.0)
     assert stream.reference is None
     np.testing.assert_array_equal(centers, CENTERS)
     stream, *_ = stream.followed(centers, sizes, found([9, 9], np.zeros((2, 2))), 1.0)
     assert isinstance(stream.reference, Reference)
     np.testing.assert_array_equal(stream.reference.centers, CENTERS)
+
+
+def test_running_errors_add_up_by_the_weights_of_batches():
+    """Two equal batches: half of each noise, so that deviations fall by √2."""
+    one = found([100, 200], np.zeros((2, 2)))
+    _, centers, sizes, shares = FIRST.followed(CENTERS, np.array([100.0, 200.0]), one, 1.0)
+    noise = math.sqrt(one.moved.sum_var)
+    first = Errors(
+        Estimate(CENTERS, np.tile(noise * shares.per_sum[:, None] * 2, (1, 2)), "gaussian"),
+        Estimate(np.array([100.0, 200.0]), np.full(2, math.sqrt(one.moved.count_var)), "gaussian"),
+    )
+    np.testing.assert_allclose(shares.kept, 0.5)
+    bars = running_errors(first, shares, one.moved, centers, sizes, 1.0)
+    np.testing.assert_allclose(bars.centers.stds, first.centers.stds / math.sqrt(2))
+    np.testing.assert_allclose(bars.sizes.stds, math.sqrt(2) * first.sizes.stds)
+    assert running_errors(None, shares, one.moved, centers, sizes, 1.0) is None
+
+
+def test_a_batch_that_moves_nothing_adds_no_error_to_centres():
+    shares = Shares(np.ones(2), np.zeros(2))
+    first = Errors(*(Estimate(np.ones(shape), np.ones(shape), "ball") for shape in ((2, 2), 2)))
+    nothing = Measured(np.ones(2), np.zeros((2, 2)), 4.0, float("inf"))
+    bars = running_errors(first, shares, nothing, np.ones((2, 2)), np.ones(2), 0.5)
+    np.testing.assert_array_equal(bars.centers.stds, np.ones((2, 2)))
+    np.testing.assert_allclose(bars.sizes.stds, math.sqrt(0.25 + 4))

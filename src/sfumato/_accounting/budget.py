@@ -354,3 +354,22 @@ def _overspent(purpose: str, unit: str, *amounts: tuple[Fraction, Fraction]) -> 
     from sfumato._accounting.text import refusal
 
     return Overspent(refusal(purpose, unit, *amounts))
+
+
+def caps_to_dict(caps: Caps) -> dict[str, Any]:
+    """Caps as exact numbers written as text."""
+    return {
+        "pure": [str(number) for number in caps.parts],
+        "gaussian": [str(number) for number in caps.gaussian],
+        "mu2": str(caps.mu2),
+        "approximate": [str(number) for number in caps.approximate],
+    }
+
+
+def caps_from_dict(data: dict[str, Any]) -> Caps:
+    """Read back what `caps_to_dict` wrote."""
+    parts = tuple(Fraction(number) for number in data["pure"])
+    gaussian, approximate = (
+        (Fraction(data[name][0]), Fraction(data[name][1])) for name in ("gaussian", "approximate")
+    )
+    return Caps(sum(parts, Fraction(0)), gaussian, approximate, parts)

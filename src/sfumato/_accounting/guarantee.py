@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from sfumato._accounting.budget import ZERO, Account
+from sfumato._accounting.budget import ZERO, Account, Caps
 from sfumato._accounting.gaussian_dp import epsilon_of, rho_of
 
 GuaranteeKind = Literal["pure", "gdp", "approximate", "metric", "local"]
@@ -105,7 +105,11 @@ def rho_of_accounts(accounts: Sequence[Account]) -> float | None:
     μ²/2-zCDP, in every run. None beside a cap for plain (ε, δ) charges, and beyond what a float can
     hold.
     """
-    caps = [account.caps for account in accounts]
+    return rho_of_caps([account.caps for account in accounts])
+
+
+def rho_of_caps(caps: Sequence[Caps]) -> float | None:
+    """See `rho_of_accounts`."""
     if any(max(one.approximate) > 0 for one in caps):
         return None
     exact = sum((sum(part**2 for part in one.parts) / 2 + rho_of(one.mu2) for one in caps), ZERO)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sfumato._accounting.budget import Account, Entry, Kind
+from sfumato._accounting.budget import Account, Caps, Entry, Kind
 from sfumato._accounting.guarantee import (
     Guarantee,
     finite_precision_delta,
@@ -61,7 +61,9 @@ class Receipt:
     `slack` is the sum of the statistical distances of the samplers to their distributions. `rho` is
     ρ of zero-concentrated DP that the caps of the fit allow, whatever part of them was charged;
     None where they allow plain (ε, δ) charges. `chapters` are the parts of the code that must be
-    right for the promise to hold, by their titles in docs/trusted.md.
+    right for the promise to hold, by their titles in docs/trusted.md. `centers` has a line for each
+    centre that was released: one deviation of the noise that is left on it. `caps` are those of the
+    fit, which the promise adds up; older files have none.
     """
 
     method: str
@@ -71,6 +73,8 @@ class Receipt:
     notes: tuple[str, ...] = ()
     rho: float | None = None
     chapters: tuple[str, ...] = ()
+    centers: tuple[str, ...] = ()
+    caps: tuple[Caps, ...] = ()
 
     @classmethod
     def of(
@@ -80,6 +84,7 @@ class Receipt:
         neighbours: str,
         notes: tuple[str, ...],
         chapters: Sequence[str] = (),
+        centers: tuple[str, ...] = (),
     ) -> Receipt:
         """Write the receipt of everything that a fit's accounts were charged for."""
         entries = [entry for account in accounts for entry in account.entries]
@@ -91,6 +96,8 @@ class Receipt:
             notes=notes,
             rho=rho_of_accounts(accounts),
             chapters=tuple(dict.fromkeys([*ALWAYS, *(e.chapter for e in entries), *chapters])),
+            centers=centers,
+            caps=tuple(account.caps for account in accounts),
         )
 
     @property
@@ -135,3 +142,8 @@ class Receipt:
         from sfumato._accounting.text import rendered
 
         return rendered(self)
+
+    def _repr_html_(self) -> str:
+        from sfumato._accounting.html import shown
+
+        return shown(self)

@@ -7,13 +7,14 @@ from dataclasses import asdict
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
+from sfumato._accounting.budget import caps_to_dict
 from sfumato._base.validation import in_digits
 
-_KINDS = ("pure", "gdp", "approximate")
+KINDS: tuple[Literal["pure", "gdp", "approximate"], ...] = ("pure", "gdp", "approximate")
 _UNITS = {"pure": "ε", "gdp": "μ²", "approximate": "ε"}
-_MECHANISMS = {
+MECHANISMS = {
     "laplace": "Laplace",
     "gaussian": "Gaussian",
     "cube": "K-norm",
@@ -49,14 +50,14 @@ def table_of(receipt: Any) -> Any:  # noqa: ANN401  (rich is imported only where
     table.add_column("mechanism")
     table.add_column("noise (one deviation)")
     for line, run in groupby(receipt.lines):
-        cost, times = _cost(line.kind, line.cost, line.delta), len(list(run))
+        cost, times = cost_words(line.kind, line.cost, line.delta), len(list(run))
         repeated = f"{times} × {cost}" if times > 1 else cost
-        table.add_row(line.query, repeated, _MECHANISMS[line.mechanism], line.noise)
+        table.add_row(line.query, repeated, MECHANISMS[line.mechanism], line.noise)
     table.add_section()
-    for kind in _KINDS:
+    for kind in KINDS:
         amount, delta = receipt.spent(kind)
         if amount:
-            table.add_row(f"total, {kind}", _cost(kind, amount, delta))
+            table.add_row(f"total, {kind}", cost_words(kind, amount, delta))
     return table
 
 
@@ -69,6 +70,8 @@ def sentences_of(receipt: Any) -> list[str]:  # noqa: ANN401
         *([f"As zero-concentrated DP: ρ = {rho}."] if rho else []),
         _precision(receipt),
         *(f"Note: {note}." for note in receipt.notes),
+        *(["Noise of each centre (one deviation):"] if receipt.centers else []),
+        *(f"  {line}" for line in receipt.centers),
         f"Relies on the chapters of docs/trusted.md: {', '.join(receipt.chapters)}.",
     ]
 
@@ -82,7 +85,8 @@ def _precision(receipt: Any) -> str:  # noqa: ANN401
     return f"Finite precision of the samplers adds at most {shown_above(added, 2)} to δ."
 
 
-def _cost(kind: str, amount: str | Fraction, delta: str | Fraction) -> str:
+def cost_words(kind: str, amount: str | Fraction, delta: str | Fraction) -> str:
+    """What a query cost, with its currency."""
     text = f"{_UNITS[kind]} {float(Fraction(amount)):.4g}"
     return text + (f", δ {float(Fraction(delta)):.3g}" if Fraction(delta) else "")
 
@@ -165,6 +169,8 @@ def as_dict(receipt: Any) -> dict[str, Any]:  # noqa: ANN401
         "finite_precision_delta": receipt.finite_precision_delta,
         "notes": list(receipt.notes),
         "chapters": list(receipt.chapters),
+        **({"centers": list(receipt.centers)} if receipt.centers else {}),
+        **({"caps": [caps_to_dict(caps) for caps in receipt.caps]} if receipt.caps else {}),
     }
 
 

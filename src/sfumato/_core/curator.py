@@ -23,6 +23,7 @@ from sfumato._core.private_data import PrivateData
 from sfumato._core.queries.breakdown import Breakdown
 from sfumato._core.queries.cells import Grid, Nearest
 from sfumato._core.queries.choose import Score
+from sfumato._core.queries.closeness import Closeness
 from sfumato._core.queries.counts import Cells
 from sfumato._core.queries.cubes import NearestInProjection
 from sfumato._core.queries.first_below import RowsBeyond
@@ -34,6 +35,7 @@ from sfumato._core.queries.projection import Projection
 from sfumato._core.queries.scatter import Scatter
 from sfumato._core.releases.breakdown import release_breakdown
 from sfumato._core.releases.choose import release_choice
+from sfumato._core.releases.closeness import release_closeness
 from sfumato._core.releases.counts import release_counts, release_sums
 from sfumato._core.releases.counts_each import release_batch
 from sfumato._core.releases.first_below import release_first_below
@@ -172,10 +174,7 @@ class Curator(Uncopied):
     @property
     def names(self) -> tuple[str, ...] | None:
         """The names of the columns, if the table gives every one of them its own."""
-        if self.schema is not None:
-            return self.schema.features
-        X, labels = self._opening.X, self._opening.labels
-        return names_of(elsewhere(X), X, labels, self.n_features)
+        return self.schema.features if self.schema else _names(self._opening, self.n_features)
 
     @property
     def schema(self) -> Schema | None:
@@ -364,6 +363,18 @@ class Curator(Uncopied):
         """
         return release_scatter(self._data, scatter, share)
 
+    def closeness(self, query: Closeness, *, share: Share) -> Answer:
+        """Release the count of each cell, and the sums of two scores of its rows: (cells, 3).
+
+        Scores are 2·(min(a, R)/R)^power − 1 and 2·a/b − 1, with the distances a and b to the
+        nearest and the next centre. Values and their deviation are in rows.
+
+        Sensitivity: see `Closeness`: a row moves the three numbers of one cell, by 1 each at most.
+        Guarantee: for a pure share cube noise on the numbers of each cell, for a gdp share rounded
+        Gaussian noise on every number; one share for all of them.
+        """
+        return release_closeness(self._data, query, share)
+
     def group_sizes(self, sizes: GroupSizes, *, share: Share) -> Answer:
         """Release how many groups have how many rows, with noise on every size, empty ones too.
 
@@ -384,6 +395,11 @@ class Curator(Uncopied):
         Guarantee: all picks together are (ε, δ)-DP for the approximate share; see `Covering`.
         """
         return release_cover(self._data, grids, share, picks)
+
+
+def _names(opening: Opening, width: int) -> tuple[str, ...] | None:
+    """The names of the columns of a table without a schema."""
+    return names_of(elsewhere(opening.X), opening.X, opening.labels, width)
 
 
 def _budget(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +12,6 @@ import numpy as np
 from sfumato._accounting.budget import Account, Caps
 from sfumato._accounting.gaussian_dp import mu2_of
 from sfumato._accounting.guarantee import neighbours_of
-from sfumato._accounting.receipt import Receipt
-from sfumato._accounting.text import spent_words
 from sfumato._base.types import Floats
 from sfumato._base.validation import check_delta, check_epsilon
 from sfumato._core.curator import Answer, Curator
@@ -22,14 +19,21 @@ from sfumato._core.queries.breakdown import Breakdown
 from sfumato._core.queries.cells import Nearest
 from sfumato._core.queries.choose import Guesses
 from sfumato._core.queries.cubes import NearestInProjection
-from sfumato._core.queries.projection import Projection
 from sfumato._explaining.columns import FEWEST, MOST_SLICES, Binned, binned
 from sfumato._explaining.explanation import Explanation, explained, sizes_of
-from sfumato._lattice.box import REACH, Box
-from sfumato._ledger.durable import DurableLedger
-from sfumato._schema.kinds import Column, Number
+from sfumato._explaining.rows import (
+    columns_of,
+    kept,
+    lattice_cells,
+    opened,
+    receipt_of,
+    reserved,
+    spending,
+    unit_of,
+)
+from sfumato._lattice.box import Box
+from sfumato._schema.kinds import Column
 from sfumato._schema.schema import Schema
-from sfumato._schema.weight import Weight
 
 READABLE, CLEAR = 0.02, 0.001
 """Deviations of a count, over the size of a middling cluster: shares can just be read with the
@@ -107,11 +111,11 @@ def explain(
     account of (ε, δ), from what was released before, and from public facts.
     """
     exact, at_most = check_epsilon(epsilon), check_delta(delta)
-    known = _columns(curator, schema, box)
+    known = columns_of(curator, schema, box)
     asked = _asked(columns, known)
-    rows, sizes = curator.rows_per_neighbour, sizes / _unit(curator)
+    rows, sizes = curator.rows_per_neighbour, sizes / unit_of(curator)
     plan = plan_of(len(asked), sizes, rows, exact, at_most, every=columns is not None)
-    wide, cells, places = _opened(curator, centers, schema, asked, known)
+    wide, cells, places = _placed(curator, centers, schema, asked, known)
     gaps = curator.box.nan == "ignore" if schema is None else None
     bins = [
         binned(
@@ -123,7 +127,7 @@ def explain(
         )
         for name in asked
     ]
-    account = _reserved(curator, plan.caps, asked)
+    account = reserved(curator, "Explanation", plan.caps, {"explain": asked})
     chosen, answers = _counted(wide, cells, bins, sizes, plan, account)
     return _told(curator, account, bins, chosen, answers)
 
@@ -138,7 +142,7 @@ def _counted(
 ) -> tuple[list[int], list[Answer]]:
     """The numbers of the columns that are counted, and their counts."""
     chosen = list(range(len(bins)))
-    try:
+    with spending(account):
         counting = account.rest("gdp" if plan.delta else "pure")
         if plan.picks:
             choosing = account.rest("pure")
@@ -149,14 +153,6 @@ def _counted(
             chosen = sorted(picks)
         query = Breakdown(cells, tuple(bins[i].bins for i in chosen))
         return chosen, wide.breakdown(query, share=counting)
-    except BaseException as error:
-        if account.entries:
-            ledger = account.ledger
-            where = ledger.where(account) if isinstance(ledger, DurableLedger) else ""
-            error.add_note(spent_words(account, where))
-        raise
-    finally:
-        account.ledger.cancel(account)
 
 
 def _told(
@@ -167,23 +163,12 @@ def _told(
     answers: Sequence[Answer],
 ) -> Explanation:
     """Put together what was released."""
-    unit = _unit(curator)
+    unit = unit_of(curator)
     std = answers[0].noise_std * unit
     tables = [answer.values * unit for answer in answers]
     sizes = sizes_of(tables, std)
     pairs = zip(chosen, tables, strict=True)
-    receipt = Receipt.of(
-        account,
-        method=account.purpose,
-        neighbours=curator.neighbours,
-        chapters=(
-            *curator.ledger.chapters,
-            curator.source,
-            *(("Tables with a schema",) if curator.schema else ()),
-            "Estimator",
-        ),
-        notes=(*curator.notes, *_notes([bins[i] for i in chosen])),
-    )
+    receipt = receipt_of(curator, account, _notes([bins[i] for i in chosen]))
     told = Explanation(
         sizes=np.maximum(sizes.values, 0.0),
         size_std=sizes.std,
@@ -192,44 +177,24 @@ def _told(
         unit="people" if curator.neighbours == neighbours_of(1) else "rows",
         receipt=receipt,
     )
-    if isinstance(curator.ledger, DurableLedger):
-        curator.ledger.release(account, told.to_json() + "\n", receipt.summary())
+    kept(curator, account, told.to_json(), receipt)
     return told
 
 
-def _unit(curator: Curator) -> float:
-    """How much a row that is counted weighs."""
-    weights = curator.schema.weights if curator.schema else None
-    return weights.unit if weights else 1.0
-
-
-def _columns(curator: Curator, schema: Schema | None, box: Box | None) -> dict[str, Column]:
-    """The columns of the curator's rows that can be explained; refuses those of another model."""
+def _placed(
+    curator: Curator,
+    centers: Floats,
+    schema: Schema | None,
+    asked: Sequence[str],
+    known: Mapping[str, Column],
+) -> tuple[Curator, Nearest | NearestInProjection, dict[str, tuple[Column, int]]]:
+    """The rows with all columns that are needed, the clusters there, and where columns begin."""
     if schema is None:
-        if curator.schema is not None:
-            raise ValueError(
-                "the curator has a schema, the model was fitted without one: fit and explain with "
-                "the same"
-            )
-        if box is not None and (box.lower, box.upper) != (curator.box.lower, curator.box.upper):
-            raise ValueError(
-                "the curator has other bounds than the model: open it with bounds=model.bounds_"
-            )
-        names = curator.names or [f"column {i}" for i in range(curator.n_features)]
-        ends = zip(names, curator.box.lower, curator.box.upper, strict=True)
-        return {str(name): Number(low, high) for name, low, high in ends}
-    if curator.schema is None:
-        raise ValueError(
-            "the model was fitted with a schema: open the curator with schema=model.schema_"
-        )
-    for name in schema.features:
-        if curator.schema.columns.get(name) != schema.columns[name]:
-            raise ValueError(
-                f"the curator's schema declares column {name!r} otherwise than the model's: open "
-                "it with schema=model.schema_, or one that only adds columns"
-            )
-    pairs = curator.schema.columns.items()
-    return {name: column for name, column in pairs if not isinstance(column, Weight)}
+        places = {name: (column, i) for i, (name, column) in enumerate(known.items())}
+        return curator, lattice_cells(centers), places
+    wide, cells, seen = opened(curator, centers, schema, asked)
+    places = {name: (seen.columns[name], place.start) for name, place in seen.places.items()}
+    return wide, cells, places
 
 
 def _asked(columns: Iterable[str] | None, known: Mapping[str, Column]) -> list[str]:
@@ -246,41 +211,6 @@ def _asked(columns: Iterable[str] | None, known: Mapping[str, Column]) -> list[s
     if not asked:
         raise ValueError("columns must name at least one column")
     return asked
-
-
-def _opened(
-    curator: Curator,
-    centers: Floats,
-    schema: Schema | None,
-    asked: Sequence[str],
-    known: Mapping[str, Column],
-) -> tuple[Curator, Nearest | NearestInProjection, dict[str, tuple[Column, int]]]:
-    """The rows with all columns that are needed, the clusters there, and where columns begin."""
-    points = np.rint(np.asarray(centers, dtype=np.float64) * REACH).astype(np.int64)
-    if schema is None:
-        return curator, Nearest(points), {n: (c, i) for i, (n, c) in enumerate(known.items())}
-    others = [name for name in asked if name not in schema.features]
-    wide = curator.over([*schema.features, *others])
-    seen = wide.schema
-    if seen is None:
-        raise RuntimeError("columns were opened without their schema")
-    places = {name: (seen.columns[name], place.start) for name, place in seen.places.items()}
-    if not others:
-        return wide, Nearest(points), places
-    matrix = np.zeros((schema.dimensions, seen.dimensions), dtype=np.int64)
-    for name, own in schema.places.items():
-        first = seen.places[name].start
-        matrix[np.arange(own.start, own.stop), first + np.arange(own.stop - own.start)] = 1
-    selection = Projection(matrix, np.zeros(seen.dimensions, dtype=np.int64))
-    return wide, NearestInProjection(selection, Nearest(points)), places
-
-
-def _reserved(curator: Curator, caps: Caps, asked: Sequence[str]) -> Account:
-    ledger = curator.ledger
-    if isinstance(ledger, DurableLedger):
-        settings = json.dumps({"explain": list(asked)})
-        return ledger.reserve("Explanation", caps, settings=settings)
-    return curator.reserve("Explanation", caps)
 
 
 def _weights(sizes: Floats) -> list[int]:

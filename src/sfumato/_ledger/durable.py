@@ -11,7 +11,7 @@ from fractions import Fraction
 from importlib.metadata import version
 from typing import Any, Self
 
-from sfumato._accounting.budget import Account, Caps, Entry, Ledger, Overspent
+from sfumato._accounting.budget import Account, Caps, Entry, Ledger, Overspent, caps_to_dict
 from sfumato._accounting.guarantee import neighbours_of
 from sfumato._accounting.parallel import Parallel
 from sfumato._ledger.modes import (
@@ -163,7 +163,7 @@ class DurableLedger(Ledger):
             "person": self._person,
             "who": who(),
             "sfumato": _VERSION,
-            "caps": _caps_to_dict(caps),
+            "caps": caps_to_dict(caps),
             "part": self._part,
         }
         with self._lock:
@@ -296,16 +296,6 @@ def who() -> str:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):
         return str(os.getuid()) if hasattr(os, "getuid") else "unknown"
-
-
-def _caps_to_dict(caps: Caps) -> dict[str, Any]:
-    """Caps as exact numbers written as text."""
-    return {
-        "pure": [str(number) for number in caps.parts],
-        "gaussian": [str(number) for number in caps.gaussian],
-        "mu2": str(caps.mu2),
-        "approximate": [str(number) for number in caps.approximate],
-    }
 
 
 def _entry_to_dict(entry: Entry) -> dict[str, Any]:

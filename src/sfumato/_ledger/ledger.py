@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
 from sfumato._lattice.box import Box, columns_in
+from sfumato._ledger import books
 from sfumato._ledger.durable import (
     NOBODY,
     DurableLedger,
@@ -109,6 +110,23 @@ class Ledger(DurableLedger):
         _check_bounds(plain)
         facts = Facts(dataset, composition, max_rows_per_group, plain, bounds_source)
         return cls(_created(url, facts), facts)
+
+    @staticmethod
+    def datasets(url: str | os.PathLike[str]) -> list[str]:
+        """The names of the datasets that a store has ledgers of."""
+        return books.datasets_in(open_store(url))
+
+    def overview(self) -> dict[str, Any]:
+        """Total, spent, left, grants, and charges without a release, as plain values."""
+        return books.overview(self.store, self.facts.dataset)
+
+    def releases(self) -> list[dict[str, Any]]:
+        """Everything that was released whole: request, time, method, digest, guarantee."""
+        return books.releases_in(self.store, self.facts.dataset)
+
+    def released(self, request: str) -> str:
+        """The model that was released under a request, as JSON. Looking again is free."""
+        return books.released_text(self.store, request)
 
     def grant(self, person: str, *, epsilon: float, delta: float | None = None) -> None:
         """Set a part of the budget aside for one person.

@@ -24,6 +24,7 @@ from sfumato.cli._options import (
     Perturb,
     Plan,
     Predict,
+    Quality,
     Reading,
     Sample,
     option,
@@ -235,6 +236,25 @@ class SchemaShow(Command):
     schema: Annotated[Path, Argument(metavar="SCHEMA", help="A schema in TOML.")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Studio(Command):
+    """Open a page in the browser of this machine: plan, spend, and look at releases."""
+
+    data: Annotated[Path, option("FOLDER", "Where the files of rows are.")] = Path()
+    ledger: Annotated[
+        str | None,
+        option(
+            "LEDGER",
+            "Where budgets are kept: a SQLite file, or postgresql://… Default: a file in the "
+            "folder, made when the first dataset is registered.",
+        ),
+    ] = None
+    port: Annotated[int, option("PORT", "A port of this machine; 0 is any that is free.")] = 0
+    no_open: Annotated[
+        bool, Option("--no-open", help="Print the link, and do not open the browser.")
+    ] = False
+
+
 COMMANDS: dict[type[Command], str] = {
     Demo: "_demo.run",
     Check: "_inspect.run",
@@ -242,11 +262,13 @@ COMMANDS: dict[type[Command], str] = {
     Bounds: "_plan.run_bounds",
     Perturb: "_rewrite.run",
     Explain: "_model.run_explain",
+    Quality: "_quality.run",
     Predict: "_fit.run_predict",
     Sample: "_model.run_sample",
     Plan: "_plan.run",
     Methods: "_methods.run",
     Audit: "_audit.run",
+    Studio: "_studio.run",
     LedgerCreate: "_ledger.run_create",
     LedgerShow: "_ledger.run_show",
     LedgerHistory: "_ledger.run_history",

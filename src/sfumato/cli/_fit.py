@@ -46,6 +46,7 @@ from sfumato.cli._show import (
     console,
     counted,
     print_centers,
+    print_doubts,
     print_mixture,
     print_profiles,
     print_receipt,
@@ -140,6 +141,7 @@ def _print_clusters(request: o.Fit, model: Any, names: Sequence[str], title: str
         print_centers(out, model, names)
     else:
         print_profiles(out, model, model.schema_)
+    print_doubts(out, model)
 
 
 @contextmanager

@@ -114,21 +114,16 @@ def run_explain(request: o.Explain) -> None:
     if request.output is not None:
         inputs = filter(None, [request.model, request.data, request.schema])
         check_output(request.output, *inputs, force=request.force)
-    model = load_model(request.model, None)
-    if not isinstance(model, ReleasedCenters):
-        raise ValueError(
-            f"{request.model} is a model of kind {model.kind}: explanations are of clusters around "
-            "centres, --model kmeans"
-        )
+    model = centers_in(request.model, "explanations are")
     schema = _schema(request, model)
     columns = _asked(request, schema)
-    curator = _curator(request, model, schema, ledger_of(request) or Ledger(epsilon, delta))
+    curator = curator_of(request, model, schema, ledger_of(request) or Ledger(epsilon, delta))
     with passes(f"explaining {request.model.name} by {request.data.name}"):
         explained = model.explain(
             curator, columns=columns, epsilon=request.epsilon, delta=request.delta
         )
     if request.output is not None:
-        _write(request.output, explained.to_json(), request.epsilon)
+        write_released(request.output, explained.to_json(), request.epsilon)
     if request.as_json:
         written = {} if request.output is None else {"written_to": str(request.output)}
         print_json({**written, **explained.to_dict()})
@@ -140,7 +135,18 @@ def run_explain(request: o.Explain) -> None:
         out.print(f"Written to {request.output}", soft_wrap=True)
 
 
-def _schema(request: o.Explain, model: PrivateKMeans) -> Schema | None:
+def centers_in(path: Path, what: str) -> ReleasedCenters:
+    """Read a model that has centres; refuses others."""
+    model = load_model(path, None)
+    if not isinstance(model, ReleasedCenters):
+        raise ValueError(
+            f"{path} is a model of kind {model.kind}: {what} of clusters around centres, --model "
+            "kmeans or median"
+        )
+    return model
+
+
+def _schema(request: o.Explain, model: ReleasedCenters) -> Schema | None:
     """The schema of the model, or one that declares more columns."""
     own = model.schema_
     if request.schema is None:
@@ -171,8 +177,8 @@ def _asked(request: o.Explain, schema: Schema | None) -> tuple[str, ...] | None:
     return asked
 
 
-def _curator(
-    request: o.Explain, model: PrivateKMeans, schema: Schema | None, ledger: Ledger
+def curator_of(
+    request: o.Explain | o.Quality, model: ReleasedCenters, schema: Schema | None, ledger: Ledger
 ) -> Curator:
     """The rows, with what is declared about them, before anything is read."""
     groups = request.groups if schema is None else schema.groups_with(request.groups)
@@ -195,14 +201,14 @@ def _curator(
     return Curator(file, schema=schema, groups=groups, max_rows_per_group=most, ledger=ledger)
 
 
-def _write(path: Path, text: str, epsilon: float) -> None:
+def write_released(path: Path, text: str, epsilon: float) -> None:
     """Write what was released; if that fails it is not lost."""
     try:
         write_whole(path, f"{text}\n")
     except OSError as error:
         typer.echo(text)
         error.add_note(
-            f"{path} was not written, and ε = {epsilon:g} is spent. The explanation is printed on "
-            "standard output instead"
+            f"{path} was not written, and ε = {epsilon:g} is spent. What was released is printed "
+            "on standard output instead"
         )
         raise

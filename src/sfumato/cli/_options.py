@@ -402,6 +402,31 @@ class Explain(Grouped, Charged):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Quality(Grouped, Charged):
+    """Measure how good the clusters of a model are for rows, privately. Spends ε."""
+
+    model: Model
+    data: Data
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    level: Annotated[
+        float, option("P", "The chance that an interval holds the value without noise.")
+    ] = 0.95
+    clip: Annotated[
+        float | None,
+        option(
+            "DISTANCE",
+            "Where distances are cut for the cost, in the cube [-1, 1]^d of the bounds. "
+            "The smaller, the less noise.",
+        ),
+    ] = None
+    output: Annotated[
+        Path | None, option("FILE", "Where to write it, as JSON.", "--output", "-o")
+    ] = None
+    force: Force = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan(Command):
     """Predict the error, memory and passes of every method. Needs no data, costs no privacy."""
 

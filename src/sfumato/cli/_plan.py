@@ -15,6 +15,7 @@ from sfumato._core.releases.histograms import HistogramCurator
 from sfumato._planning import plan, sentences_of, table_of
 from sfumato._private_bounds.estimate import keep_bounds, receipt_of, release_bounds
 from sfumato._schema.schema import Schema
+from sfumato._schema.words import number
 from sfumato.cli import _options as o
 from sfumato.cli._app import passes, print_json
 from sfumato.cli._inputs import (
@@ -27,7 +28,7 @@ from sfumato.cli._inputs import (
     pair_of,
 )
 from sfumato.cli._inspect import check_rows
-from sfumato.cli._show import console, number, print_receipt, table_with
+from sfumato.cli._show import console, print_receipt, table_with
 from sfumato.engines._files import layout_of
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,9 +9,11 @@ from rich.console import Console
 from rich.table import Table
 
 from sfumato._accounting.text import sentences_of, table_of
+from sfumato._error_bars import doubts
 from sfumato._released_model import to_dict
-from sfumato._schema.kinds import Column, Cycle, Flag, Number
+from sfumato._schema.kinds import Number
 from sfumato._schema.schema import Schema
+from sfumato._schema.words import in_words, number
 
 if TYPE_CHECKING:
     from sfumato._accounting.receipt import Receipt
@@ -23,21 +23,12 @@ MOST_ROWS = 40
 _MOST_COLUMNS = 12
 _WIDEST = 20
 # The columns for the number of a cluster and its size, with their borders.
-_MARGIN = 27
+_MARGIN = 44
 
 
 def console() -> Console:
     """Standard output. Names from a file are text, never markup."""
     return Console(markup=False, emoji=False, highlight=False)
-
-
-def number(value: float, low: float, high: float) -> str:
-    """A coordinate with as many digits as its bounds make meaningful."""
-    size = math.floor(math.log10(min(high - low, sys.float_info.max)))
-    if not -6 <= size <= 12 or max(abs(low), abs(high)) >= 1e13:
-        return f"{value:.5g}"
-    text = f"{value:,.{max(0, 3 - size)}f}"
-    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -63,8 +54,11 @@ def print_centers(out: Console, model: PrivateKMeans, names: Sequence[str]) -> N
     columns = centers[:MOST_ROWS].T.tolist()
     shown: list[list[str]] = []
     space = out.width - _MARGIN
-    for name, low, high, values in zip(names, box.lower, box.upper, columns, strict=True):
-        cells = [number(value, low, high) for value in values]
+    stds = getattr(model, "cluster_centers_std_", None)
+    bars = [[None] * len(centers)] * len(columns) if stds is None else stds.T.tolist()
+    ends = zip(box.lower, box.upper, strict=True)
+    for name, pair, values, bar in zip(names, ends, columns, bars, strict=True):
+        cells = [with_bar(number(x, *pair), std) for x, std in zip(values, bar, strict=False)]
         space -= min(_WIDEST, max(map(len, (name, *cells)))) + 3
         if shown and (space < 0 or len(shown) == _MOST_COLUMNS):
             break
@@ -72,11 +66,48 @@ def print_centers(out: Console, model: PrivateKMeans, names: Sequence[str]) -> N
             name, justify="right", overflow="ellipsis", no_wrap=True, max_width=_WIDEST
         )
         shown.append(cells)
+    sizes, real = _sizes(model), _evidence(model)
+    if real:
+        table.add_column("evidence", justify="right")
     for i, row in enumerate(zip(*shown, strict=True)):
-        table.add_row(str(i), f"{round(model.cluster_sizes_[i]):,}", *row)
+        table.add_row(str(i), sizes[i], *row, *real[i : i + 1])
     out.print(table)
     more = {"centres": len(centers) - MOST_ROWS, "columns": len(names) - len(shown)}
     _print_hidden(out, more)
+
+
+def with_bar(text: str, std: float | None) -> str:
+    """A number with one deviation of its noise, if that is known."""
+    return text if std is None else f"{text} ± {std:.2g}"
+
+
+def _sizes(model: PrivateKMeans) -> list[str]:
+    """The noisy sizes of the centres that are shown."""
+    sizes = [f"{round(x):,}" for x in model.cluster_sizes_[:MOST_ROWS]]
+    stds = getattr(model, "cluster_sizes_std_", None)
+    return sizes if stds is None else [with_bar(x, s) for x, s in zip(sizes, stds, strict=False)]
+
+
+def _evidence(model: PrivateKMeans) -> list[str]:
+    """The evidence of the centres that are shown, rounded down; nothing where it is unknown."""
+    found = getattr(model, "evidence_", None)
+    return [] if found is None else [f"{int(100 * x) / 100:.2f}" for x in found[:MOST_ROWS]]
+
+
+def _bars_of(model: PrivateKMeans, schema: Schema, name: str) -> list[float | None]:
+    """The deviation of a column of each centre that is shown, where it is one number."""
+    stds, shown = getattr(model, "cluster_centers_std_", None), model.cluster_sizes_[:MOST_ROWS]
+    place = schema.number_names.index(name) if name in schema.number_names else None
+    if stds is None or place is None or not isinstance(schema.columns[name], Number):
+        return [None] * len(shown)
+    return [float(x) for x in stds[:MOST_ROWS, place]]
+
+
+def print_doubts(out: Console, model: Any) -> None:  # noqa: ANN401
+    """Print which clusters may be made by noise, if it is known and there are any."""
+    sentence = doubts(model.evidence_) if hasattr(model, "evidence_") else ""
+    if sentence:
+        out.print(f"Warning: {sentence}")
 
 
 def print_sizes(out: Console, model: Any, names: Sequence[str]) -> None:  # noqa: ANN401
@@ -125,10 +156,13 @@ def print_profiles(out: Console, model: PrivateKMeans, schema: Schema) -> None:
     """Print the centres in the user's words: a line for each, or if that is too wide a column."""
     profiles = model.cluster_profiles_[:MOST_ROWS]
     lines = [["cluster", *map(str, range(len(profiles)))]]
-    lines.append(["noisy size", *(f"{round(x):,}" for x in model.cluster_sizes_[:MOST_ROWS])])
+    lines.append(["noisy size", *_sizes(model)])
     for name in schema.features[:MOST_ROWS]:
         column = schema.columns[name]
-        lines.append([name, *(in_words(column, profile[name]) for profile in profiles)])
+        words = [in_words(column, profile[name]) for profile in profiles]
+        lines.append([name, *map(with_bar, words, _bars_of(model, schema, name))])
+    if real := _evidence(model):
+        lines.append(["evidence", *real])
     columns = list(zip(*lines, strict=True))
     if _width(columns) <= out.width:
         _print_cells(out, columns)
@@ -142,18 +176,6 @@ def print_profiles(out: Console, model: PrivateKMeans, schema: Schema) -> None:
             rest = rest[held:]
     more = {"centres": len(model.cluster_sizes_), "columns": len(schema.features)}
     _print_hidden(out, {things: count - MOST_ROWS for things, count in more.items()})
-
-
-def in_words(column: Column, found: Any) -> str:  # noqa: ANN401
-    """What a centre has in a column, in the user's words."""
-    if isinstance(found, dict):
-        leading = found.get("leading")
-        return found["level"] if leading is None else f"{leading} {found['shares'][leading]:.0%}"
-    if isinstance(column, Flag):
-        return f"{found:.0%} yes"
-    if isinstance(column, Cycle):
-        return number(found, 0, column.period)
-    return number(found, *column.ends) if isinstance(column, Number) else str(found)
 
 
 def _width(lines: Sequence[Sequence[str]]) -> int:
@@ -188,4 +210,6 @@ def print_receipt(out: Console, receipt: Receipt) -> None:
 
 def shown(model: PrivateKMeans) -> dict[str, Any]:
     """A model without its synopsis, which has a number for each cell: too long for a screen."""
-    return {name: value for name, value in to_dict(model).items() if name != "synopsis"}
+    found = {name: value for name, value in to_dict(model).items() if name != "synopsis"}
+    evidence = getattr(model, "evidence_", None)
+    return found if evidence is None else {**found, "evidence": evidence.tolist()}

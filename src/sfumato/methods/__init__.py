@@ -16,6 +16,7 @@ from sfumato._base.validation import check_whole
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Grid, Nearest
 from sfumato._lattice.box import REACH
+from sfumato._uncertainty import Errors, Estimate
 from sfumato.methods._auto import Auto
 from sfumato.methods._balcan import Balcan
 from sfumato.methods._base import (
@@ -216,6 +217,8 @@ __all__ = [
     "Curator",
     "DPLloyd",
     "EUGkM",
+    "Errors",
+    "Estimate",
     "GkM",
     "GkM3K",
     "Grid",

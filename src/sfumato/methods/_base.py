@@ -21,6 +21,7 @@ from sfumato._core.queries.projection import MAX_ENTRY, MAX_SHIFT, Projection
 from sfumato._lattice.box import REACH
 from sfumato._synopsis import Synopsis
 from sfumato._synopsis.curve import Criterion
+from sfumato._uncertainty import Errors, Estimate, Law
 from sfumato.methods.formulas import RHO
 
 
@@ -28,13 +29,15 @@ from sfumato.methods.formulas import RHO
 class Centers:
     """What a method returns: centres, noisy sizes, notes for the receipt, a synopsis if released.
 
-    points: (k, d), lattice steps; sizes: (k,), rows.
+    points: (k, d), lattice steps; sizes: (k,), rows. `errors` are the error bars of both, if the
+    method can say.
     """
 
     points: Floats
     sizes: Floats
     notes: tuple[str, ...] = ()
     synopsis: Synopsis | None = None
+    errors: Errors | None = None
 
 
 class NeedsDelta(ValueError):  # noqa: N818  (the name users catch)
@@ -247,6 +250,21 @@ def _check_notes(found: Centers, method: str) -> None:
     if found.synopsis is not None and not isinstance(found.synopsis, Synopsis):
         kind = type(found.synopsis).__name__
         raise TypeError(f"{method} must return a Synopsis or None as synopsis, got {kind}")
+    if found.errors is not None:
+        _check_errors(found, found.errors, method)
+
+
+def _check_errors(found: Centers, errors: Errors, method: str) -> None:
+    if not isinstance(errors, Errors):
+        kind = type(errors).__name__
+        raise TypeError(f"{method} must return Errors or None as errors, got {kind}")
+    pairs = (("centers", errors.centers, found.points), ("sizes", errors.sizes, found.sizes))
+    for name, one, of in pairs:
+        if one is not None and not (one.values.shape == one.stds.shape == of.shape):
+            raise ValueError(
+                f"{method} must return errors of {name} of shape {of.shape}, got values "
+                f"{one.values.shape} and stds {one.stds.shape}"
+            )
 
 
 def take(share: Share, amount: Fraction) -> Share:
@@ -300,9 +318,11 @@ def nearest_to(points: Floats) -> Nearest:
     return Nearest(np.rint(points).astype(np.int64))
 
 
-def sizes_of(curator: Curator, points: Floats, share: Share) -> Floats:
+def sizes_of(curator: Curator, points: Floats, share: Share) -> Estimate:
     """Noisy sizes (k,) of the clusters around centres (k, d), lattice steps."""
-    return curator.counts(nearest_to(points), share=share).values
+    answer = curator.counts(nearest_to(points), share=share)
+    law: Law = "laplace" if share.kind == "pure" else "gaussian"
+    return Estimate(answer.values, np.full(len(points), answer.noise_std), law)
 
 
 # The largest sum that is exact in float64, and the fewest bits of the largest entry.

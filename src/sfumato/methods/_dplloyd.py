@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -18,10 +18,12 @@ from sfumato._accounting.budget import Account, Caps, Share
 from sfumato._accounting.gaussian_dp import mu2_of
 from sfumato._base.types import Floats, Rng
 from sfumato._base.validation import check_whole
+from sfumato._core.answers import CellTotals
 from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Nearest, NearestInProjection
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.signed_kmeans import sphere_packing
+from sfumato._uncertainty import Errors, Estimate, Law, NoisyCounts, of_ratio
 from sfumato.methods._base import (
     NUMBER,
     Centers,
@@ -79,15 +81,15 @@ class _NoisyLloyd(ABC):
 
     def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Step until the noisy centres hold still or the shares are used up."""
-        points, sizes = sphere_packing(task.k, task.n_features, rng), np.zeros(task.k)
+        step = Step(sphere_packing(task.k, task.n_features, rng), np.zeros(task.k), None)
         noise = noise_of(self.noise, account)
         shares, taken, still = account.rest(currency(noise)).split(*self.weights()), 0, False
         while taken < len(shares) and not still:
-            moved, sizes = lloyd_step(curator, points, shares[taken], noise)
-            still = bool(np.abs(moved - points).max() <= self.tol * REACH)
-            points, taken = moved, taken + 1
+            moved = lloyd_step(curator, step.points, shares[taken], noise)
+            still = bool(np.abs(moved.points - step.points).max() <= self.tol * REACH)
+            step, taken = moved, taken + 1
         note = f"{taken} of {len(shares)} iterations, {noise} noise"
-        return Centers(points, sizes, (note,))
+        return Centers(step.points, step.sizes, (note,), errors=step.errors)
 
 
 @dataclass(frozen=True)
@@ -182,15 +184,23 @@ def totals_memory(task: Task) -> int:
     return 3 * NUMBER * task.k * (task.n_features + 1)
 
 
-def lloyd_step(curator: Curator, points: Floats, share: Share, noise: str) -> tuple[Floats, Floats]:
-    """Move centres (k, d), lattice steps, to the noisy means; returns them and noisy sizes (k,)."""
+class Step(NamedTuple):
+    """Centres (k, d), lattice steps, noisy sizes (k,), and the error bars of both."""
+
+    points: Floats
+    sizes: Floats
+    errors: Errors | None
+
+
+def lloyd_step(curator: Curator, points: Floats, share: Share, noise: str) -> Step:
+    """Move centres (k, d), lattice steps, to the noisy means."""
     return move_to_means(curator, nearest_to(points), points, share, noise)
 
 
 def move_to_means(
     curator: Curator, cells: Nearest | NearestInProjection, points: Floats, share: Share, noise: str
-) -> tuple[Floats, Floats]:
-    """Move the point of every cell to the noisy mean of its rows; returns them and noisy sizes.
+) -> Step:
+    """Move the point of every cell to the noisy mean of its rows.
 
     points: (k, d), lattice steps. Where a noisy count is below its noise_std the point stays.
     """
@@ -206,4 +216,16 @@ def move_to_means(
     enough = sizes > max(1.0, totals.sizes.noise_std)
     means = totals.sums.values / np.where(enough, sizes, 1.0)[:, None]
     moved = np.where(enough[:, None], np.clip(means, -REACH, REACH), points)
-    return moved, sizes
+    return Step(moved, sizes, step_errors(totals, points, noise))
+
+
+def step_errors(totals: CellTotals, points: Floats, noise: str) -> Errors:
+    """Error bars of means and sizes of cells; where a count says nothing points (k, d) stay."""
+    law: Law = "cube" if noise == "cube" else "gaussian" if noise == "gaussian" else "laplace"
+    counts, d = NoisyCounts(totals.sizes.values, totals.sizes.noise_std), points.shape[1]
+    values, stds = of_ratio(
+        totals.sums.values, totals.sums.noise_std, counts, start=np.zeros(1), widest=2.0 * REACH
+    )
+    values = np.where(counts.known > 0, values, points)
+    sizes = Estimate(counts.values, np.full(len(points), counts.std), law, d)
+    return Errors(Estimate(values, stds, law, d), sizes)

@@ -19,6 +19,7 @@ from sfumato._lattice.box import REACH
 from sfumato._synopsis import Synopsis
 from sfumato._synopsis.cells import GridCells
 from sfumato._synopsis.curve import Criterion, check_criterion, check_range
+from sfumato._synopsis.spread import synopsis_errors
 from sfumato.methods._base import (
     ENOUGH,
     NUMBER,
@@ -104,7 +105,8 @@ class EUGkM(_OnGrid):
         k, how = chosen_k(task, self.k_range[0], self.k_by, synopsis, rng)
         found = synopsis.kmeans(k, n_starts=self.n_starts, random_state=rng)
         points = curator.box.to_cube(found.centers) * REACH
-        return Centers(points, found.sizes, (*notes, *how), synopsis)
+        errors = synopsis_errors(synopsis, points)
+        return Centers(points, found.sizes, (*notes, *how), synopsis, errors)
 
     def grid(self, n: float, n_features: int, epsilon: float) -> Grid:
         """Round the number of cells to whole slices, at least 2 and at most what fits."""
@@ -148,8 +150,8 @@ class Hybrid(_OnGrid):
         notes = (*found.notes, f"{chosen}: {_reason(task, n, threshold)}")
         if not refines:
             return replace(found, notes=notes)
-        points, sizes = lloyd_step(curator, found.points, shares[1], self.noise)
-        return replace(found, points=points, sizes=sizes, notes=notes)
+        step = lloyd_step(curator, found.points, shares[1], self.noise)
+        return replace(found, points=step.points, sizes=step.sizes, notes=notes, errors=step.errors)
 
     def predict(self, task: PlannedTask) -> Prediction:
         """The grid alone, or the noise of the step where ε is above the threshold."""

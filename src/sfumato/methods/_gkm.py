@@ -28,6 +28,7 @@ from sfumato._core.curator import Curator
 from sfumato._core.queries.choose import Cost
 from sfumato._core.queries.counts import MAX_NUMBERS
 from sfumato._lattice.box import REACH
+from sfumato._uncertainty import Errors, Estimate
 from sfumato.methods._base import (
     AUTO,
     ENOUGH,
@@ -81,7 +82,11 @@ class _BlockMeans(PureMethod, ABC):
         means = curator.block_means(task.k, blocks=blocks, share=for_means, key=key)
         points = np.clip(means.values, -REACH, REACH)
         sizes = sizes_of(curator, points, for_sizes)
-        return Centers(points, sizes, (f"{blocks:,} blocks for about {n:,.0f} rows",))
+        # The noise of the column with the widest range: an upper bound in others.
+        stds = np.full(points.shape, means.noise_std)
+        errors = Errors(Estimate(means.values, stds, "laplace"), sizes)
+        note = f"{blocks:,} blocks for about {n:,.0f} rows"
+        return Centers(points, sizes.values, (note,), errors=errors)
 
     def predict(self, task: PlannedTask) -> Prediction:
         """Eq. 3 for the blocks that are made."""
@@ -170,7 +175,9 @@ class PGkM(PureMethod):
             pool = breed(best, self.candidates, 1 - done / rounds, rng)
         (winner,) = curator.choose(Cost(np.rint(pool)), share=last)
         sizes = sizes_of(curator, pool[winner], for_sizes)
-        return Centers(pool[winner], sizes, (f"{rounds} rounds for about {n:,.0f} rows",))
+        # A set that was chosen has no noise added to it: its centres have no deviation.
+        note, errors = f"{rounds} rounds for about {n:,.0f} rows", Errors(None, sizes)
+        return Centers(pool[winner], sizes.values, (note,), errors=errors)
 
     def predict(self, task: PlannedTask) -> Prediction:
         """How far above the best set the picks end."""

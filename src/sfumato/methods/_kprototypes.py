@@ -20,6 +20,7 @@ from sfumato._core.curator import Answer, Curator
 from sfumato._core.queries.breakdown import Breakdown
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.signed_kmeans import sphere_packing
+from sfumato._uncertainty import Errors, Estimate, Law, NoisyCounts, of_ratio
 from sfumato.methods._auto.budget import exact
 from sfumato.methods._auto.levels import (
     Division,
@@ -38,7 +39,7 @@ from sfumato.methods._base import (
     gaussian_is_smaller,
     nearest_to,
 )
-from sfumato.methods._dplloyd import MAX_STEPS, currency, lloyd_step, noise_error
+from sfumato.methods._dplloyd import MAX_STEPS, Step, currency, lloyd_step, noise_error
 from sfumato.methods.formulas import step_mse
 
 
@@ -83,13 +84,14 @@ class KPrototypes:
         """Step until the shares are used up."""
         noise = "gaussian" if account.caps.gaussian[1] else "laplace"
         points = distributions(sphere_packing(task.k, task.n_features, rng), task.levels)
-        sizes = np.zeros(task.k)
+        step = Step(points, np.zeros(task.k), None)
         for share in account.rest(currency(noise)).evenly(self.iterations):
             if task.levels:
-                points, sizes = _mixed_step(curator, points, share, task, noise)
+                step = _mixed_step(curator, step.points, share, task, noise)
             else:
-                points, sizes = lloyd_step(curator, points, share, noise)
-        return Centers(points, sizes, (f"{self.iterations} iterations, {noise} noise",))
+                step = lloyd_step(curator, step.points, share, noise)
+        note = f"{self.iterations} iterations, {noise} noise"
+        return Centers(step.points, step.sizes, (note,), errors=step.errors)
 
 
 def _error(task: Task, noise: str) -> float:
@@ -99,30 +101,48 @@ def _error(task: Task, noise: str) -> float:
     return unclipped(task, pure=noise == "laplace").error
 
 
-def _mixed_step(
-    curator: Curator, points: Floats, share: Share, task: Task, noise: str
-) -> tuple[Floats, Floats]:
+def _mixed_step(curator: Curator, points: Floats, share: Share, task: Task, noise: str) -> Step:
     """Move centres (k, d) to the noisy means of numbers and shares of levels, where rows are."""
     q, cells = n_numbers(task), nearest_to(points)
-    sums = np.empty((task.k, 0))
+    numbers = Answer(np.empty((task.k, 0)), 0.0)
     if q:
         division: Division = unclipped(task, pure=noise == "laplace")
         part = exact(division.first)
         for_sums, share = share.split(part, 1 - part)
-        sums = curator.sums(cells, share=for_sums, columns=q).sums.values
+        numbers = curator.sums(cells, share=for_sums, columns=q).sums
     counts = curator.breakdown(Breakdown(cells, task.levels), share=share)
     sizes = _sizes(counts)
     enough = sizes.values > max(1.0, sizes.noise_std)
     rows = np.where(enough, sizes.values, 1.0)[:, None]
     moved = np.empty_like(points)
-    moved[:, :q] = np.clip(sums / rows, -REACH, REACH)
+    moved[:, :q] = np.clip(numbers.values / rows, -REACH, REACH)
     for one, answer in zip(task.levels, counts, strict=True):
         held = np.maximum(answer.values, 0.0)
         total = held.sum(axis=1, keepdims=True)
         # Where noise left nothing of a category, all of its levels are alike.
         shares = np.where(total > 0, held / np.where(total > 0, total, 1), 1 / one.width)
         moved[:, one.start : one.end] = coordinates_of(shares, one)
-    return np.where(enough[:, None], moved, points), sizes.values
+    errors = _errors(numbers, counts, points, task, noise)
+    return Step(np.where(enough[:, None], moved, points), sizes.values, errors)
+
+
+def _errors(
+    numbers: Answer, counts: list[Answer], points: Floats, task: Task, noise: str
+) -> Errors:
+    """Error bars of a step; shares of a category are over the rows that have it."""
+    law: Law = "gaussian" if noise == "gaussian" else "laplace"
+    sizes, zero = _sizes(counts), np.zeros((1, 1))
+    rows = NoisyCounts(sizes.values, sizes.noise_std)
+    found = [of_ratio(numbers.values, numbers.noise_std, rows, start=zero, widest=2.0 * REACH)]
+    for one, answer in zip(task.levels, counts, strict=True):
+        held = NoisyCounts(answer.values.sum(axis=1), answer.noise_std * math.sqrt(one.width))
+        part, stds = of_ratio(answer.values, answer.noise_std, held, start=zero, widest=1.0)
+        found.append((coordinates_of(part, one), 2 * one.high * stds))
+    values, stds = (np.hstack([each[i] for each in found]) for i in (0, 1))
+    # Where a count says nothing, centres stay where they were.
+    values = np.where(rows.known > 0, values, points)
+    size_bars = Estimate(sizes.values, np.full(len(points), sizes.noise_std), "gaussian")
+    return Errors(Estimate(values, stds, law), size_bars)
 
 
 def _sizes(counts: list[Answer]) -> Answer:

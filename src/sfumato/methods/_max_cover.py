@@ -125,12 +125,12 @@ class MaxCover:
         counts = seen.counts(Nearest(points), share=for_counts)
         found = _clustered(points, counts, task.k, rng)
         shares = account.rest("gdp").split(parts["averages"], parts["final"])
-        centers, sizes = recovered(curator, projection, found, shares, "gaussian")
+        step = recovered(curator, projection, found, shares, "gaussian")
         notes = (
             f"{picks} picks at each of {len(grids.radii)} radii in {p} dimensions for about "
             f"{n:,.0f} rows, {len(points)} different points",
         )
-        return Centers(centers, sizes, notes)
+        return Centers(step.points, step.sizes, notes, errors=step.errors)
 
     def predict(self, task: PlannedTask) -> Prediction:
         """The noise of the last Lloyd round."""

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._base.types import Ints, Lattice
-from sfumato._lattice.box import REACH, Box, has_gaps
+from sfumato._lattice.box import ABSENT, REACH, Box, has_gaps
 from sfumato._lattice.kernels import gaps
 from sfumato._lattice.kernels import numpy_loops as kernels_numpy
 from sfumato._lattice.kernels.numpy_loops import Table
@@ -98,6 +98,21 @@ def nearest_farther(rows: Lattice, centers: Ints, edges: Ints, state: Ints) -> N
     for block, labels in by_nearest(loops, rows, centers):
         passed = np.searchsorted(limits, loops.squares(block, labels, centers))
         loops.add_counts(passed, state)
+
+
+def two_squares(rows: Lattice, centers: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """For blocks of rows: the nearest centre, its squared distance, and that of the next centre.
+
+    The first of equals is the nearest. Distances are over the columns that a row has; a row that
+    has none is left out. Where there is one centre it is also the next. Exact integers.
+    """
+    for block in blocks(rows, 2 * len(centers)):
+        there = block[(block != ABSENT).any(axis=1)]
+        squares = gaps.scores(there, centers)
+        squares += np.square(gaps.filled(there, 0), dtype=np.float64).sum(axis=1)[:, np.newaxis]
+        labels: Ints = squares.argmin(axis=1)
+        ordered = np.partition(squares, min(1, len(centers) - 1), axis=1).astype(np.int64)
+        yield labels, ordered[:, 0], ordered[:, min(1, len(centers) - 1)]
 
 
 def nearest_products(

@@ -21,6 +21,8 @@ from sfumato._core.queries.moments import Products, Squares
 from sfumato._core.queries.privtree import Domain
 from sfumato._core.queries.projection import Projection
 from sfumato._lattice.box import REACH
+from sfumato._synopsis.spread import synopsis_errors
+from sfumato._uncertainty import Errors, Estimate
 from sfumato.methods._auto.budget import (
     AXES,
     FIND_RADIUS,
@@ -29,6 +31,7 @@ from sfumato.methods._auto.budget import (
     MIDDLE,
     BudgetSplit,
     FitBudget,
+    RowCount,
     errors_of,
     high_split,
     middle_split,
@@ -72,18 +75,35 @@ def padded(found: Centers, task: Task, rng: Rng) -> Centers:
     """As many centres as were asked for, some of them twice."""
     k = len(found.points)
     again = np.append(np.arange(k), rng.integers(k, size=task.k - k))
-    sizes = found.sizes[again] / np.bincount(again)[again]
+    times = np.bincount(again)[again]
+    sizes = found.sizes[again] / times
+    errors = None if found.errors is None else found.errors.take(again, times)
     note = f"{k} different centres, repeated to make {task.k}: ε is too small for more"
-    return replace(found, points=found.points[again], sizes=sizes, notes=(*found.notes, note))
+    return replace(
+        found,
+        points=found.points[again],
+        sizes=sizes,
+        notes=(*found.notes, note),
+        errors=errors,
+    )
 
 
 def middle_alone(curator: Curator, budget: FitBudget) -> Centers:
     """The middle of the bounds, k times; all of ε is for the number of rows."""
     task = budget.task
-    n = curator.counts(Grid(1, task.n_features), share=budget.account.rest("pure")).values[0]
+    answer = curator.counts(Grid(1, task.n_features), share=budget.account.rest("pure"))
+    n = answer.values[0]
     points = np.zeros((task.k, task.n_features))
     note = f"{_all(task)} the middle of the bounds: ε is too small for more than the number of rows"
-    return Centers(points, np.full(task.k, n / task.k), (note,))
+    # The centres look at no row: without noise they would be the same.
+    centers = Estimate(points, np.zeros(points.shape), "gaussian")
+    errors = Errors(centers, _evenly(RowCount(float(n), answer.noise_std), task.k))
+    return Centers(points, np.full(task.k, n / task.k), (note,), errors=errors)
+
+
+def _evenly(rows: RowCount, k: int) -> Estimate:
+    """Error bars of k sizes that are a k-th of all rows each."""
+    return Estimate(np.full(k, rows.n / k), np.full(k, rows.std / k), "laplace")
 
 
 def mean_alone(curator: Curator, budget: FitBudget, why: str) -> Centers:
@@ -96,9 +116,12 @@ def mean_alone(curator: Curator, budget: FitBudget, why: str) -> Centers:
         for share in rests:
             if share.amount:
                 rows = rows.and_by(curator.counts(everything, share=share))
-    mean, rows = mean_of(curator, budget.account.rest(budget.currency), rows, task)
+    found = mean_of(curator, budget.account.rest(budget.currency), rows, task)
+    mean, rows = found.point, found.rows
     points, sizes = np.tile(mean, (task.k, 1)), np.full(task.k, rows.n / task.k)
-    return Centers(points, sizes, (f"{_all(task)} the noisy mean: {why}",))
+    same = found.errors.take(np.zeros(task.k, dtype=np.int64))
+    errors = Errors(same, _evenly(rows, task.k))
+    return Centers(points, sizes, (f"{_all(task)} the noisy mean: {why}",), errors=errors)
 
 
 def _all(task: Task) -> str:
@@ -142,9 +165,11 @@ def _low(curator: Curator, budget: FitBudget, choose: KChoice, rng: Rng, aim: Ai
     notes = (chosen, *how)
     if not twice:
         note = "no further step: too few rows × ε for each cluster"
-        return Centers(found.centers, found.sizes, (*notes, note), cells.synopsis)
+        errors = synopsis_errors(cells.synopsis, found.centers)
+        return Centers(found.centers, found.sizes, (*notes, note), cells.synopsis, errors)
     moved = refine(curator, found, budget.account.rest("pure"))
-    return Centers(moved.centers, moved.sizes, (*notes, "one clipped step"), cells.synopsis)
+    notes = (*notes, "one clipped step")
+    return Centers(moved.centers, moved.sizes, notes, cells.synopsis, moved.errors)
 
 
 def _is_clumped(curator: Curator, share: Share, n: float) -> tuple[bool, str]:
@@ -208,7 +233,7 @@ def _columns(curator: Curator, split: BudgetSplit) -> Axes:
         return Axes(curator, "all columns")
     d = curator.box.n_features
     fit = split.steps.fit
-    mean, rows = mean_of(curator, split.steps.share(split.mean), fit.rows, fit.task)
+    mean, rows, _ = mean_of(curator, split.steps.share(split.mean), fit.rows, fit.task)
     n = rows.n
     radius = _radius(curator, mean, split, n)
     ball = curator.view(projection_of(np.eye(d), mean, REACH / radius, ball=True))
@@ -236,7 +261,7 @@ def _main_axes(curator: Curator, split: BudgetSplit, rng: Rng) -> Axes:
     """The main axes of the rows in a random sketch; random directions where noise hides them."""
     fit = split.steps.fit
     d, many, levels = curator.box.n_features, fit.task.k > MANY, fit.task.levels
-    mean, rows = mean_of(curator, split.steps.share(split.mean), fit.rows, fit.task)
+    mean, rows, _ = mean_of(curator, split.steps.share(split.mean), fit.rows, fit.task)
     n = rows.n
     size = split.sketch or min(_RANDOM_AXES if many else AXES, d)
     if levels:
@@ -321,7 +346,7 @@ def _deep(
         *how,
         f"{steps}, by counts of levels" if counts else steps,
     )
-    return Centers(moved.centers, moved.sizes, notes)
+    return Centers(moved.centers, moved.sizes, notes, errors=moved.errors)
 
 
 def counts_levels(split: BudgetSplit) -> bool:

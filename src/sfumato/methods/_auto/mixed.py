@@ -16,6 +16,7 @@ from sfumato._core.queries.breakdown import Breakdown
 from sfumato._core.queries.cells import Nearest
 from sfumato._lattice.box import REACH
 from sfumato._schema.levels import on_simplex
+from sfumato._uncertainty import Errors, Estimate, Law, NoisyCounts, of_ratio
 from sfumato.methods._auto.budget import RowCount, errors_of, exact, is_tiny
 from sfumato.methods._auto.levels import (
     coordinates_of,
@@ -26,7 +27,9 @@ from sfumato.methods._auto.levels import (
 )
 from sfumato.methods._auto.refine import (
     Clusters,
+    Mean,
     has_cube,
+    mean_errors,
     mean_of,
     shortened,
     towards_zero,
@@ -39,8 +42,8 @@ _CLEARLY = 3
 _FEWEST = 0.02
 
 
-def mean(curator: Curator, share: Share, rows: RowCount, task: Task) -> tuple[Floats, RowCount]:
-    """The noisy mean (d,) of all rows, and their number by all counts."""
+def mean(curator: Curator, share: Share, rows: RowCount, task: Task) -> Mean:
+    """Release the mean of all rows; levels are counted."""
     if not task.levels or is_tiny(task):
         return mean_of(curator, share, rows)
     q, everything = n_numbers(task), nearest_to(np.zeros((1, task.n_features)))
@@ -56,10 +59,13 @@ def mean(curator: Curator, share: Share, rows: RowCount, task: Task) -> tuple[Fl
     even = np.concatenate([np.full(one.width, 1 / one.width) for one in task.levels])
     shares = _shrunk(counts, np.array([rows.n]), present, even[np.newaxis])
     found = with_shares(np.zeros((1, task.n_features)), shares, task)[0]
+    bars = _bars_of_levels(counts, present, NoisyCounts(np.array([rows.n]), rows.std), task)
     if sums is not None:
         std = sums.noise_std / rows.n
         found[:q] = towards_zero(sums.values / rows.n, np.array([std**2]))[0]
-    return np.clip(found, -REACH, REACH), rows
+        bars = _beside(mean_errors(sums, rows), bars)
+    law: Law = "laplace" if share.kind == "pure" else "gaussian"
+    return Mean(np.clip(found, -REACH, REACH), rows, Estimate(*bars, law))
 
 
 def _sums_of_all(
@@ -123,7 +129,48 @@ def refine_counts(
         stds = sums.noise_std * np.array(lengths) / max(lengths) / held
         shifts = towards_zero(shifts, stds**2)
         centers[:, :q] += shortened(shifts, np.array(lengths, dtype=np.float64))
-    return Clusters(np.clip(centers, -REACH, REACH), sizes.values, found.radii)
+    start = replace(found, centers=cells.centers.astype(np.float64))
+    errors = _errors(sums, counts, present, start, task)
+    if share.kind == "gdp" and errors.centers is not None:
+        errors = replace(errors, centers=replace(errors.centers, law="gaussian"))
+    return Clusters(np.clip(centers, -REACH, REACH), sizes.values, found.radii, errors=errors)
+
+
+def _errors(
+    sums: Answer | None, counts: list[Answer], present: Floats, found: Clusters, task: Task
+) -> Errors:
+    """Error bars of a step from these centres, before it is shrunk, under Laplace noise."""
+    sizes, q = _sizes(counts, present), n_numbers(task)
+    rows = NoisyCounts(sizes.values, sizes.noise_std)
+    bars = _bars_of_levels(counts, present, rows, task)
+    if sums is not None:
+        radii = np.array(whole(found.radii, q), dtype=np.float64)[:, None]
+        stds = sums.noise_std * radii / radii.max()
+        start = found.centers[:, :q]
+        bars = _beside(of_ratio(sums.values, stds, rows, start=start, widest=radii), bars)
+    # Sizes are sums of many counts.
+    size_bars = Estimate(sizes.values, np.full(len(sizes.values), sizes.noise_std), "gaussian")
+    return Errors(Estimate(*bars, "laplace"), size_bars)
+
+
+def _bars_of_levels(
+    counts: list[Answer], present: Floats, rows: NoisyCounts, task: Task
+) -> tuple[Floats, Floats]:
+    """Values and deviations (k, levels) of the coordinates of categories, before shrinking."""
+    found = []
+    for answer, part, one in zip(counts, present, task.levels, strict=True):
+        held = NoisyCounts(rows.values * part, rows.std * part)
+        even = np.full((1, 1), 1 / one.width)
+        shares, stds = of_ratio(
+            answer.values, answer.noise_std, held, start=np.zeros((1, 1)), widest=1.0
+        )
+        shares = np.where(held.known > 0, shares, even)
+        found.append((coordinates_of(shares, one), 2 * one.high * stds))
+    return np.hstack([each[0] for each in found]), np.hstack([each[1] for each in found])
+
+
+def _beside(numbers: tuple[Floats, Floats], levels: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    return np.hstack([numbers[0], levels[0]]), np.hstack([numbers[1], levels[1]])
 
 
 def _shrunk(counts: list[Answer], rows: Floats, present: Floats, towards: Floats) -> Floats:

@@ -14,7 +14,8 @@ import numpy as np
 
 from sfumato._accounting.budget import Share
 from sfumato._base.types import Floats, Ints, Rng
-from sfumato._core.curator import CellTotals, Curator
+from sfumato._core.answers import Answer, CellTotals
+from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Grid, Nearest, RowsBeyond
 from sfumato._core.queries.privtree import Domain
 from sfumato._lattice.box import REACH
@@ -23,6 +24,7 @@ from sfumato._synopsis.cells import GridCells, LooseCells
 from sfumato._synopsis.denoise import denoise_grid, denoise_leaves, values_behind, values_between
 from sfumato._synopsis.kmeans import nearest, weighted_kmeans
 from sfumato._synopsis.kmedian import weighted_kmedian
+from sfumato._uncertainty import Errors, Estimate, Law, NoisyCounts, of_ratio
 from sfumato.methods._auto.budget import COUNTS_PER_SUM, RowCount
 from sfumato.methods._base import nearest_to
 
@@ -34,13 +36,15 @@ _PATIENCE = 6
 class Clusters:
     """Centres (k, d), noisy sizes (k,) in rows, and the radii (k,) that rows are clipped at.
 
-    `rates` (k,) say how far a centre moves for a mean clipped difference of 1.
+    `rates` (k,) say how far a centre moves for a mean clipped difference of 1; `errors` are the
+    error bars of the last step.
     """
 
     centers: Floats
     sizes: Floats
     radii: Floats
     rates: Floats | float = 1.0
+    errors: Errors | None = None
 
 
 class Solver(Protocol):
@@ -294,7 +298,29 @@ def refine(curator: Curator, found: Clusters, share: Share, shrink: Shrink = "ea
     else:
         shifts = towards_zero(shifts, stds**2)
     moved = cells.centers + shortened(shifts, np.array(lengths, dtype=np.float64))
-    return replace(found, centers=np.clip(moved, -REACH, REACH), sizes=sizes.values)
+    start = replace(found, centers=cells.centers.astype(np.float64))
+    bars = clipped_errors(totals, start, lengths, share.kind)
+    return replace(found, centers=np.clip(moved, -REACH, REACH), sizes=sizes.values, errors=bars)
+
+
+def clipped_errors(
+    totals: CellTotals, found: Clusters, lengths: tuple[int, ...], kind: str
+) -> Errors:
+    """Error bars of a clipped step from these centres; no mean is further than its radius.
+
+    They are those of the step before it is shrunk.
+    """
+    d, pure = totals.sums.values.shape[1], kind == "pure"
+    counts = NoisyCounts(totals.sizes.values, totals.sizes.noise_std)
+    rates = np.broadcast_to(np.asarray(found.rates, dtype=np.float64), len(lengths))[:, None]
+    radii = np.array(lengths, dtype=np.float64)[:, None]
+    stds = totals.sums.noise_std * radii / max(lengths)
+    values, stds = of_ratio(
+        totals.sums.values * rates, stds * rates, counts, start=found.centers, widest=radii
+    )
+    laws: tuple[Law, Law] = ("ball", "cube") if pure else ("gaussian", "gaussian")
+    sizes = Estimate(counts.values, np.full(len(values), counts.std), laws[1], d)
+    return Errors(Estimate(values, stds, laws[0], d), sizes)
 
 
 def clipped_totals(
@@ -325,13 +351,24 @@ def radius_around(
     return float(edges[min(found, len(edges) - 1)])
 
 
-def mean_of(curator: Curator, share: Share, rows: RowCount) -> tuple[Floats, RowCount]:
-    """The noisy mean (d,) of all rows, in lattice steps, and their number by all counts."""
-    d = curator.box.n_features
+class Mean(NamedTuple):
+    """The noisy mean (d,) of all rows, in lattice steps, and their number by all counts.
+
+    `errors` are the error bars of the mean, (1, d).
+    """
+
+    point: Floats
+    rows: RowCount
+    errors: Estimate
+
+
+def mean_of(curator: Curator, share: Share, rows: RowCount) -> Mean:
+    """Release the mean of all rows."""
+    d, law = curator.box.n_features, law_of_mean(curator, share)
     everything = Grid(1, d)
     if share.kind == "gdp":
         totals = curator.sums(everything, share=share)
-    elif has_cube(curator, share):
+    elif law == "cube":
         totals = curator.sums(everything, share=share, joint=True)
     else:
         for_counts, for_sums = share.split(1, d)
@@ -339,9 +376,23 @@ def mean_of(curator: Curator, share: Share, rows: RowCount) -> tuple[Floats, Row
     if totals.counts is not None:
         rows = rows.and_by(totals.counts)
     mean, std = totals.sums.values[0] / rows.n, totals.sums.noise_std / rows.n
+    errors = Estimate(*mean_errors(totals.sums, rows), law, d)
     if d >= _MANY:
         mean = values_between(mean, std, -REACH, REACH)
-    return np.clip(mean, -REACH, REACH), rows
+    return Mean(np.clip(mean, -REACH, REACH), rows, errors)
+
+
+def mean_errors(sums: Answer, rows: RowCount) -> tuple[Floats, Floats]:
+    """The mean of sums (1, d) over so many rows, before it is shrunk, and its deviations."""
+    counts = NoisyCounts(np.array([rows.n]), rows.std)
+    return of_ratio(sums.values, sums.noise_std, counts, start=np.zeros((1, 1)), widest=2.0 * REACH)
+
+
+def law_of_mean(curator: Curator, share: Share) -> Law:
+    """The noise on the sums of all rows."""
+    if share.kind == "gdp":
+        return "gaussian"
+    return "cube" if has_cube(curator, share) else "laplace"
 
 
 def has_cube(curator: Curator, share: Share) -> bool:

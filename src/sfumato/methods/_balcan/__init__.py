@@ -133,7 +133,9 @@ class Balcan:
             best = found[pick]
         rest = account.rest("pure")
         if rest.amount:
-            best = replace(best, sizes=sizes_of(curator, best.points, rest))
+            counted = sizes_of(curator, best.points, rest)
+            errors = best.errors and replace(best.errors, sizes=counted)
+            best = replace(best, sizes=counted.values, errors=errors)
         return replace(best, notes=(f"preset {self.preset}, about {n:,.0f} rows", *best.notes))
 
     def predict(self, task: PlannedTask) -> Prediction:

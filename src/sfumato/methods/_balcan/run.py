@@ -27,7 +27,7 @@ from sfumato._synopsis.kmeans import Weighted, assign, lloyd, weighted_kmeans
 from sfumato.methods._auto.refine import has_cube
 from sfumato.methods._balcan.config import PhaseBudget, Sizes, max_cubes, together
 from sfumato.methods._base import Centers, Task, directions_of, projection_of
-from sfumato.methods._dplloyd import lloyd_step, move_to_means
+from sfumato.methods._dplloyd import Step, lloyd_step, move_to_means
 
 
 def shifted_cube(p: int, depths: int, rng: Rng) -> tuple[Ints, int]:
@@ -145,7 +145,7 @@ def _fullest(counts: Floats, gamma: float, p: int) -> Mask:
 
 def recovered(
     curator: Curator, projection: Projection, found: Floats, shares: Sequence[Share], noise: str
-) -> tuple[Floats, Floats]:
+) -> Step:
     """Average the rows nearest to each projected centre, then take rounds of private k-means.
 
     Edler 2023, Algorithms 5 and 6. found: (k, p), lattice steps of the view; returns centres (k, d)
@@ -156,10 +156,10 @@ def recovered(
     points: Floats = np.clip(lifted, -REACH, REACH).astype(np.float64)
     cells = NearestInProjection(projection, Nearest(found.astype(np.int64)))
     first, *rounds = shares
-    points, sizes = move_to_means(curator, cells, points, first, drawable(noise, curator, first))
+    step = move_to_means(curator, cells, points, first, drawable(noise, curator, first))
     for share in rounds:
-        points, sizes = lloyd_step(curator, points, share, drawable(noise, curator, share))
-    return points, sizes
+        step = lloyd_step(curator, step.points, share, drawable(noise, curator, share))
+    return step
 
 
 def drawable(noise: str, curator: Curator, share: Share) -> str:
@@ -266,13 +266,13 @@ class Run:
         cuts = self._cuts(view, budget, rng)
         found, how = self._search(view, cuts, budget, rng)
         shares = budget.averages(sizes.rounds)
-        points, counts = recovered(curator, projection, found, shares, self.noise)
+        step = recovered(curator, projection, found, shares, self.noise)
         reached = max(len(cut.levels) for cut in cuts) - 1
         note = (
             f"{sizes.partitions} partitions in {sizes.dimensions} dimensions, "
             f"{reached} of {sizes.depths} depths reached"
         )
-        return Centers(points, counts, (note, how))
+        return Centers(step.points, step.sizes, (note, how), errors=step.errors)
 
     def _cuts(self, view: Curator, budget: PhaseBudget, rng: Rng) -> list[Cutting]:
         sizes, cuttings = self.sizes, []

@@ -32,7 +32,7 @@ def test_without_noise_the_mean_is_the_mean(kind, numbers):
     task = Task(3, rows.shape[1], F(1), F(0), levels=levels_of(numbers, WIDTHS))
     curator = open_mixed(rows, noise=NoNoise())
     counted = RowCount(900.0, 0.0)
-    found, n = steps.mean(curator, share_of(curator, kind), counted, task)
+    found, n, _ = steps.mean(curator, share_of(curator, kind), counted, task)
     np.testing.assert_allclose(found, rows.mean(axis=0), atol=200)
     assert n == counted
 

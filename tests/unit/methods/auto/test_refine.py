@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from sfumato._core.answers import Answer, CellTotals
 from sfumato.methods._auto.refine import (
     Clusters,
+    clipped_errors,
     merge,
     radii_of,
     shortened,
@@ -142,3 +144,26 @@ def test_clusters_of_negative_size_merge_too():
     merged, pooled = found.centers, found.radii
     assert merged.shape == (4, 2)
     assert np.isfinite(pooled).all()
+
+
+def test_error_bars_are_around_the_step_before_it_is_shrunk():
+    totals = CellTotals(
+        Answer(np.array([[50.0, -20.0], [8.0, 4.0], [9.0, 9.0]]), 30.0),
+        Answer(np.array([100.0, 40.0, 3.0]), 2.0),
+    )
+    start = np.array([[10.0, 20.0], [30.0, 40.0], [50.0, 60.0]])
+    rates = np.array([1.0, 2.0, 1.0])
+    found = Clusters(start, np.ones(3), np.array([12.0, 6.0, 12.0]), rates)
+    bars = clipped_errors(totals, found, (12, 6, 12), "pure")
+    # The third count is within its noise: the centre stays, as unsure as its radius.
+    moved = start + np.array([[0.5, -0.2], [0.4, 0.2], [0.0, 0.0]])
+    np.testing.assert_allclose(bars.centers.values, moved)
+    stds = [
+        [np.hypot(30, 0.5 * 2) / 100, np.hypot(30, 0.2 * 2) / 100],
+        [np.hypot(30 / 2 * 2, 0.4 * 2) / 40, np.hypot(30 / 2 * 2, 0.2 * 2) / 40],
+        [12.0, 12.0],
+    ]
+    np.testing.assert_allclose(bars.centers.stds, stds)
+    assert (bars.centers.law, bars.sizes.law, bars.centers.columns) == ("ball", "cube", 2)
+    assert bars.sizes.stds.tolist() == [2.0, 2.0, 2.0]
+    assert clipped_errors(totals, found, (12, 6, 12), "gdp").centers.law == "gaussian"

@@ -1,4 +1,4 @@
-"""Plots, and what they show. Drawing needs matplotlib, the extra "plots"."""
+"""Areas of perturbation and audits, drawn with matplotlib, the extra "plots"."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from sfumato._base.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["PerturbationArea", "perturbation_area", "plot_audit", "plot_perturbation_area"]
 
 
 @dataclass(frozen=True, eq=False)

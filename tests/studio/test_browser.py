@@ -1,0 +1,191 @@
+"""The studio in a real browser: the whole path, by mouse, by keyboard, on a phone."""
+
+import os
+import re
+import shutil
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from sfumato import Ledger
+from tests.studio.places import declared, people, serving
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.xdist_group("studio")
+if CHROMIUM is None and not os.environ.get("CI"):
+    pytestmark = [
+        pytestmark,
+        pytest.mark.skip(reason="NO BROWSER TESTS: Chromium is missing; apt-get install chromium"),
+    ]
+
+PHONE = {"width": 390, "height": 800}
+DESK = {"width": 1200, "height": 900}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-gpu"]
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    ledger = declared(folder)
+    people(folder)
+    with serving(folder) as link:
+        yield link, ledger
+
+
+@contextmanager
+def opened(browser, place, size=DESK, **settings):
+    """A page that entered; errors of its scripts fail the test."""
+    context = browser.new_context(viewport=size, **settings)
+    context.set_default_timeout(20_000)
+    expect.set_options(timeout=20_000)
+    page, wrong = context.new_page(), []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(place[0])
+    expect(page.get_by_role("heading", name="Datasets")).to_be_visible()
+    assert "key" not in page.url
+    yield page
+    context.close()
+    assert wrong == []
+
+
+def spent(place):
+    return float(Ledger.open(place[1], "clinic").spent[0])
+
+
+def plan(page, method="eugkm", epsilon="0.2"):
+    page.get_by_role("link", name="Plan a fit: clinic").click()
+    expect(page.get_by_role("img", name="Predicted error")).to_be_visible()
+    page.get_by_label("Method", exact=True).select_option(method)
+    page.get_by_label("Clusters", exact=True).fill("3")
+    page.get_by_label("ε of this fit", exact=True).first.fill(epsilon)
+    return page.get_by_role("button", name=f"Spend ε = {epsilon} of")
+
+
+def serious(page):
+    """Rules of axe-core that are broken seriously."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    bad = [one for one in found if one["impact"] in ("serious", "critical")]
+    return [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in bad]
+
+
+def test_the_whole_path(browser, place):
+    """Declare, plan, spend with a double click, look, cluster again, compare, download, learn."""
+    with opened(browser, place) as page:
+        assert serious(page) == []
+        page.get_by_role("link", name="Declare: patients").click()
+        age = page.get_by_role("group", name="age")
+        age.get_by_label("Kind").select_option("number")
+        age.get_by_label("Least possible").fill("0")
+        page.get_by_role("button", name="Declare, for good").click()
+        expect(page.get_by_role("alert")).to_contain_text("fill in")
+        age.get_by_label("Largest possible").fill("100")
+        age.get_by_label("Where this is known from").fill("a life")
+        assert serious(page) == []
+        page.get_by_role("button", name="Declare, for good").click()
+        expect(page.get_by_role("heading", name="Plan a fit of patients")).to_be_visible()
+        page.get_by_role("link", name="Datasets").click()
+
+        before = spent(place)
+        spend = plan(page)
+        expect(page.get_by_text("Made-up clouds")).to_be_visible()
+        assert serious(page) == []
+        spend.click()
+        dialog = page.get_by_role("dialog")
+        expect(dialog).to_contain_text("Left before")
+        expect(dialog).to_contain_text("ε = 2.8")
+        assert serious(page) == []
+        dialog.get_by_role("button", name="Spend ε = 0.2").dblclick()
+        expect(page.get_by_role("heading", name="Release of clinic")).to_be_visible()
+        assert round(spent(place) - before, 9) == 0.2
+        expect(page.get_by_text("The same release, another clustering")).to_be_visible()
+        for how in ("regions", "tree"):
+            page.get_by_label("How").select_option(how)
+            expect(page.get_by_role("img", name="clustered again")).to_be_visible()
+        assert serious(page) == []
+        names = ("model.json", "report.html", "dossier.json", "synthetic rows")
+        for name in names:
+            with page.expect_download() as download:
+                page.get_by_role("link", name=name).click()
+            assert download.value.path().stat().st_size > 100
+        assert round(spent(place) - before, 9) == 0.2
+        page.get_by_role("link", name="Learn").click()
+        page.get_by_label("ε, from strong").fill("0")
+        expect(page.get_by_text("ε = 0.01")).to_be_visible()
+        expect(page.get_by_text("Dots are private")).to_be_visible()
+        assert serious(page) == []
+
+
+def test_too_much_is_explained_and_a_reload_finds_the_fit_again(browser, place):
+    with opened(browser, place, color_scheme="dark") as page:
+        before = spent(place)
+        plan(page, epsilon="50").click()
+        expect(page.get_by_role("alert").first).to_contain_text("does not cover")
+        assert spent(place) == before
+        page.get_by_label("ε of this fit", exact=True).first.fill("0.1")
+        page.get_by_role("button", name="Spend ε = 0.1 of").click()
+        page.get_by_role("dialog").get_by_role("button", name="Spend").click()
+        page.wait_for_url(re.compile("#/(job|release)/"))
+        page.reload()
+        expect(page.get_by_role("heading", name="Release of clinic")).to_be_visible()
+        assert round(spent(place) - before, 9) == 0.1
+        assert serious(page) == []
+        page.get_by_role("link", name="Releases").click()
+        for box in page.get_by_role("checkbox").all()[:2]:
+            box.check()
+        page.get_by_role("button", name="Compare two").click()
+        expect(page.get_by_role("heading", name="Centres in pairs")).to_be_visible()
+        assert serious(page) == []
+
+
+def reach(page, name):
+    """Move the focus by Tab until it is on an element of this name."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        words = "e => (e.getAttribute('aria-label') || e.innerText || '')"
+        if name in page.evaluate(f"({words})(document.activeElement)"):
+            return
+    raise AssertionError(f"{name} cannot be reached by Tab")
+
+
+def test_by_keyboard_alone(browser, place):
+    with opened(browser, place) as page:
+        before = spent(place)
+        reach(page, "Plan a fit: clinic")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Plan a fit of clinic")).to_be_visible()
+        reach(page, "ε of this fit")
+        page.keyboard.press("Home")
+        reach(page, "Spend ε =")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("dialog")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        assert spent(place) == before
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("dialog")).to_be_visible()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Release of clinic")).to_be_visible()
+        assert round(spent(place) - before, 9) == 0.01
+        reach(page, "Learn")
+
+
+def test_on_a_phone(browser, place):
+    with opened(browser, place, PHONE, has_touch=True) as page:
+        spend = plan(page, "auto", "0.05")
+        expect(page.get_by_text("Made-up clouds")).to_be_visible()
+        wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert page.evaluate(wide) <= 0
+        spend.tap()
+        page.get_by_role("dialog").get_by_role("button", name="Spend").tap()
+        expect(page.get_by_role("heading", name="Release of clinic")).to_be_visible()
+        assert page.evaluate(wide) <= 0
+        assert serious(page) == []
