@@ -161,7 +161,7 @@ def hospital() -> Any:
 
     table = pd.DataFrame(hospital_rows())
     columns = {"age": Number(0, 105), "nights": Number(0, 60, scale="sqrt")}
-    schema = Schema(**columns, came=Category("urgent", "planned", weight=0.3))
+    schema = Schema(**columns, came=Category("urgent", "planned", weight=0.1))
     model = PrivateKMeans(4, epsilon=1.0, schema=schema, random_state=0).fit(table)
     profiles = sorted(
         zip(model.cluster_profiles_, model.cluster_sizes_, strict=True), key=lambda p: p[0]["age"]

@@ -1,6 +1,7 @@
 """Every link, and every path of a source or test file, in every page leads somewhere."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,25 @@ def test_paths_of_code_are_there(page):
     for path in re.findall(r"`((?:\w+/)+\w+\.py)`", text):
         places = [ROOT / path, ROOT / "src" / "sfumato" / path]
         assert any(place.is_file() for place in places), path
+
+
+def navigation():
+    listed = tomllib.loads((ROOT / "docs" / "navigation.toml").read_text("utf-8"))["section"]
+    return [page for section in listed for page in section["pages"]]
+
+
+def test_the_list_of_pages_names_each_once_and_none_that_is_not_there():
+    pages = navigation()
+    assert len(pages) == len(set(pages))
+    assert "*" in pages
+    for page in pages:
+        place = ROOT / page[1:] if page.startswith("/") else ROOT / "docs" / page
+        assert "*" in page or page == "reference/index" or place.with_suffix(".md").is_file(), page
+
+
+@pytest.mark.parametrize("folder", ["decisions", "gallery", "papers", "proofs"])
+def test_a_folder_of_pages_has_a_list_with_all_of_them(folder):
+    place = ROOT / "docs" / folder
+    text = (place / "README.md").read_text("utf-8")
+    pages = [page.name for page in place.glob("*.md") if page.name != "README.md"]
+    assert [name for name in pages if f"({name})" not in text] == []

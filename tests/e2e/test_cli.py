@@ -1,6 +1,7 @@
 """demo, check, predict and help: what they print, what they write, and how they refuse."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -32,6 +33,20 @@ def test_every_command_explains_itself():
         assert command in run().stdout
         assert "--json" in run(command, "-h").stdout
     assert run("--version").stdout.startswith("sfumato ")
+
+
+def test_the_picture_is_ascii_where_the_terminal_is():
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"}
+    code = "from sfumato.cli import app; app()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "demo"], env=environment, capture_output=True
+    )
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+    picture = [line for line in done.stdout.decode().splitlines() if line.startswith("  |")]
+    assert len(picture) == 20
+    assert not any("?" in line for line in picture)
+    assert any("#" in line for line in picture)
 
 
 def test_demo(here):
