@@ -61,7 +61,7 @@ class Comparison:
         return draw(self)
 
     def means(self) -> list[tuple[str, float, float, float, int]]:
-        """For every method and ε: both, the mean ratio, its deviation between runs, and the runs."""
+        """For every method and ε: both, the mean ratio, its deviation between runs, the runs."""
         found: dict[tuple[str, float], list[float]] = {}
         for row in self.rows:
             found.setdefault((row["method"], row["epsilon"]), []).append(row["ratio"])
