@@ -211,7 +211,9 @@ class _Table:
 
     def _keep(self, cells: tuple[Any, ...]) -> None:
         kinds = (str, float, int, float, float, float)
-        row = {n: kind(c) for n, kind, c in zip(COLUMNS, kinds, cells, strict=True)}
+        row: dict[str, Any] = {
+            name: kind(cell) for name, kind, cell in zip(COLUMNS, kinds, cells, strict=True)
+        }
         self.rows[row["method"], row["epsilon"], row["run"]] = row
 
     def missing(self, jobs: list[tuple[str, float, int]]) -> Iterator[tuple[str, float, int]]:
