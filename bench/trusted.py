@@ -25,7 +25,7 @@ CHAPTERS: dict[str, tuple[str, str]] = {
         "Accounting",
         "_base/validation.py _accounting/budget.py _accounting/gaussian_dp.py "
         "_accounting/composition.py _accounting/guarantee.py _accounting/receipt.py "
-        "_accounting/parallel.py _accounting/text.py _accounting/__init__.py",
+        "_accounting/parallel.py _accounting/text.py _accounting/html.py _accounting/__init__.py",
     ),
     "sampling": (
         "Sampling",
@@ -69,8 +69,8 @@ CHAPTERS: dict[str, tuple[str, str]] = {
     "schema": (
         "Tables with a schema",
         "_schema/schema.py _schema/encoding.py _schema/kinds.py _schema/levels.py _schema/cells.py "
-        "_schema/weight.py _schema/types.py _schema/toml.py engines/_cells.py _core/weighted.py "
-        "_schema/__init__.py",
+        "_schema/weight.py _schema/types.py _schema/words.py _schema/toml.py engines/_cells.py "
+        "_core/weighted.py _schema/__init__.py",
     ),
     "steps": (
         "Steps in front of a fit",
@@ -143,7 +143,7 @@ FOR_TESTS = frozenset({"_core/testing.py"})
 NOT_ON_THE_DEFAULT_PATH = frozenset(
     """
     _base/__init__.py _pipeline.py _rowwise.py _private_kmedian.py
-    _accounting/text.py _accounting/parallel.py _released_model.py
+    _accounting/text.py _accounting/html.py _accounting/parallel.py _released_model.py
     _released_centers.py _core/queries/cubes.py
     _core/queries/breakdown.py _core/releases/breakdown.py
     _core/queries/closeness.py _core/releases/closeness.py

@@ -22,8 +22,9 @@ from sfumato._error_bars import (
     size_intervals,
     std_of,
 )
-from sfumato._lattice.box import REACH
+from sfumato._lattice.box import REACH, Box
 from sfumato._released_model import ReleasedModel, check_own_rows
+from sfumato._schema.schema import Schema
 from sfumato._uncertainty import Errors
 
 if TYPE_CHECKING:
@@ -31,7 +32,85 @@ if TYPE_CHECKING:
     from sfumato._quality import Quality
 
 
-class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ReleasedModel):
+class WithErrorBars:
+    """How sure centres and sizes are, of a model that has them; `_errors_` is the known noise."""
+
+    cluster_centers_: Floats
+    cluster_sizes_: Floats
+    box_: Box
+    schema_: Schema | None
+    _errors_: Errors | None = None
+
+    def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Intervals of the centres and of the sizes, from the known noise, at no further cost.
+
+        What the last step of the method would have given without its noise, with all that came
+        before as it was, lies inside with probability `level`, each number by itself. How rows
+        were sampled from a population is no part of it: docs/error-bars.md.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            The probability, between 0 and 1.
+
+        Returns
+        -------
+        centers : ndarray of shape (n_clusters, n_features, 2)
+            Lower and upper ends, in the units and columns of `cluster_centers_`.
+        sizes : ndarray of shape (n_clusters, 2)
+            Lower and upper ends, in those of `cluster_sizes_`; none is below 0.
+
+        """
+        check_is_fitted(self)
+        level = check_level(level)
+        if self._errors_ is None or self._errors_.centers is None or self._errors_.sizes is None:
+            raise AttributeError(_unknown(self, "intervals"))
+        found = intervals_of(
+            self._errors_.centers, self.cluster_centers_, level, self.box_, self.schema_
+        )
+        return found, size_intervals(self._errors_.sizes, self.cluster_sizes_, level)
+
+    @property
+    def cluster_centers_std_(self) -> Floats:
+        """The deviation of the noise on each number of the centres, before any shrinking."""
+        if self._errors_ is None or self._errors_.centers is None:
+            raise AttributeError
+        return std_of(self._errors_.centers, self.box_, self.schema_)
+
+    @property
+    def cluster_sizes_std_(self) -> Floats:
+        """The deviation of the noise on each size, (k,)."""
+        if self._errors_ is None or self._errors_.sizes is None:
+            raise AttributeError
+        return self._errors_.sizes.stds
+
+    @property
+    def evidence_(self) -> Floats:
+        """How surely each cluster is real, (k,), from 0 to 1; worked out at the first look.
+
+        With a synopsis: 1 − the chance that one clump, and noise, show such valleys of density
+        around the centre. Without: sizes and distances of centres against their noise alone.
+        `print(model)` says which clusters are below 0.95.
+        """
+        found = self.__dict__.get("_evidence_")
+        if found is None:
+            by_numbers = self.__dict__.get("synopsis_") is None
+            if by_numbers and (self._errors_ is None or self._errors_.sizes is None):
+                raise AttributeError
+            self._evidence_ = found = _evidence(self)
+        return found
+
+    def __str__(self) -> str:
+        # Not a warning of `fit`: a filter that makes errors of warnings would lose what was paid.
+        text = repr(self)
+        known = hasattr(self, "cluster_centers_") and hasattr(self, "evidence_")
+        sentence = doubts(self.evidence_) if known else ""
+        return f"{text}\nWarning: {sentence}" if sentence else text
+
+
+class ReleasedCenters(
+    WithErrorBars, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ReleasedModel
+):
     """Centres that were released, and what can be done with them at no further cost.
 
     A subclass has `fit`, which sets `cluster_centers_`, (k, d) in the user's units, and `box_`.
@@ -40,8 +119,6 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
     cluster_centers_: Floats
     encoded_centers_: Floats
     cluster_sizes_: Floats
-    _errors_: Errors | None = None
-
     _cost_power: Literal[1, 2] = 2
     """What the cost of a row is: its squared distance to the nearest centre, or its distance."""
 
@@ -118,72 +195,6 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
             epsilon=epsilon,
             delta=delta,
         )
-
-    def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Intervals of the centres and of the sizes, from the known noise, at no further cost.
-
-        What the last step of the method would have given without its noise, with all that came
-        before as it was, lies inside with probability `level`, each number by itself. How rows
-        were sampled from a population is no part of it: docs/error-bars.md.
-
-        Parameters
-        ----------
-        level : float, default=0.95
-            The probability, between 0 and 1.
-
-        Returns
-        -------
-        centers : ndarray of shape (n_clusters, n_features, 2)
-            Lower and upper ends, in the units and columns of `cluster_centers_`.
-        sizes : ndarray of shape (n_clusters, 2)
-            Lower and upper ends, in those of `cluster_sizes_`; none is below 0.
-
-        """
-        check_is_fitted(self)
-        level = check_level(level)
-        if self._errors_ is None or self._errors_.centers is None or self._errors_.sizes is None:
-            raise AttributeError(_unknown(self, "intervals"))
-        found = intervals_of(
-            self._errors_.centers, self.cluster_centers_, level, self.box_, self.schema_
-        )
-        return found, size_intervals(self._errors_.sizes, self.cluster_sizes_, level)
-
-    @property
-    def cluster_centers_std_(self) -> Floats:
-        """The deviation of the noise on each number of the centres, before any shrinking."""
-        if self._errors_ is None or self._errors_.centers is None:
-            raise AttributeError
-        return std_of(self._errors_.centers, self.box_, self.schema_)
-
-    @property
-    def cluster_sizes_std_(self) -> Floats:
-        """The deviation of the noise on each size, (k,)."""
-        if self._errors_ is None or self._errors_.sizes is None:
-            raise AttributeError
-        return self._errors_.sizes.stds
-
-    @property
-    def evidence_(self) -> Floats:
-        """How surely each cluster is real, (k,), from 0 to 1; worked out at the first look.
-
-        With a synopsis: 1 − the chance that one clump, and noise, show such valleys of density
-        around the centre. Without: sizes and distances of centres against their noise alone.
-        `print(model)` says which clusters are below 0.95.
-        """
-        found = self.__dict__.get("_evidence_")
-        if found is None:
-            by_numbers = self.__dict__.get("synopsis_") is None
-            if by_numbers and (self._errors_ is None or self._errors_.sizes is None):
-                raise AttributeError
-            self._evidence_ = found = _evidence(self)
-        return found
-
-    def __str__(self) -> str:
-        # Not a warning of `fit`: a filter that makes errors of warnings would lose what was paid.
-        text = repr(self)
-        known = hasattr(self, "cluster_centers_") and hasattr(self, "evidence_")
-        sentence = doubts(self.evidence_) if known else ""
-        return f"{text}\nWarning: {sentence}" if sentence else text
 
     def quality(
         self,

@@ -60,6 +60,16 @@ def test_demo(here):
     assert not files(here)
 
 
+def test_a_demo_can_write_its_report(here):
+    assert "The same as a page: page.html" in run("demo", "--report", "page.html").stdout
+    written = files(here)["page.html"]
+    assert "cups of coffee" in written.decode()
+    assert_refused(run("demo", "--report", "page.html"), "--force")
+    assert files(here)["page.html"] == written
+    assert run("demo", "--report", "page.html", "--force", "--json").exit_code == 0
+    assert files(here)["page.html"] != written
+
+
 def test_missing_options_are_named(people):
     assert_refused(run("fit", "people.csv", "-k", 2, "-o", "m.json"), "--epsilon", "--help")
     assert_refused(run("fit"), "DATA")

@@ -22,7 +22,7 @@ def test_the_example_prints_what_the_readme_shows():
     code = block("python")
     assert len(code.strip().splitlines()) <= 17
     # The noise decides now and then how a radius or a note is worded.
-    for _ in range(4):
+    for _ in range(12):
         printed = subprocess.run(
             [sys.executable, "-c", code],
             capture_output=True,

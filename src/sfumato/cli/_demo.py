@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from rich.box import SIMPLE
 from rich.table import Table
@@ -12,6 +14,7 @@ from sfumato._lattice.box import Box
 from sfumato._private_kmeans import PrivateKMeans
 from sfumato.cli import _options as o
 from sfumato.cli._app import print_json
+from sfumato.cli._inputs import check_output
 from sfumato.cli._report import write_report
 from sfumato.cli._show import console, print_receipt, shown
 
@@ -57,10 +60,14 @@ people it would cost another ε = 1).
 
 With rows of your own, and bounds that you know without looking at them:
   sfumato fit data.csv -k 5 --epsilon 1 --header --bounds 0,100 -o model.json"""
+_SEE = "The same as a page for the browser: sfumato demo --report report.html"
 
 
 def run(request: o.Demo) -> None:
     """Invent people, fit, and show the result."""
+    report = request.report
+    if report is not None:
+        check_output(report, force=request.force)
     rng = np.random.default_rng(5)
     clouds = [rng.normal((x, y), (0.5, 0.65), (n, 2)) for x, y, n in _KINDS]
     people = np.clip(np.concatenate(clouds), _BOX.lower, _BOX.upper)
@@ -69,8 +76,16 @@ def run(request: o.Demo) -> None:
     )
     model.fit(people)
     if request.as_json:
-        print_json({**shown(model), "report": _report(model, request)})
-        return
+        print_json(shown(model))
+    else:
+        _show(model, people, report)
+    if report is not None:
+        model.feature_names_in_ = np.array(_NAMES, dtype=object)
+        write_report(model, report, title="Sleep and coffee of invented people")
+
+
+def _show(model: PrivateKMeans, people: Floats, report: Path | None) -> None:
+    """Print a fit of people (n, 2), and what it means."""
     out = console()
     ascii_only = out.options.ascii_only
     out.print(f"{len(people):,} invented people, by {_NAMES[0]} (across) and {_NAMES[1]} (up):\n")
@@ -82,19 +97,7 @@ def run(request: o.Demo) -> None:
     out.print(_comparison(model, people))
     print_receipt(out, model.receipt_)
     out.print(_MEANING)
-    out.print(f"\n{_report(model, request)}", soft_wrap=True)
-
-
-def _report(model: PrivateKMeans, request: o.Demo) -> str:
-    """Write a report of the people, if there is a place for it; returns what became of it."""
-    if request.report.exists() and not request.force:
-        return f"{request.report} is there already: --force writes the report anew."
-    model.feature_names_in_ = np.array(_NAMES, dtype=object)
-    try:
-        write_report(model, request.report, title="Sleep and coffee of invented people")
-    except (OSError, ValueError) as error:
-        return f"The report could not be written: {error}"
-    return f"Report written to {request.report}: open it in a browser."
+    out.print(f"\n{_SEE if report is None else f'The same as a page: {report}'}", soft_wrap=True)
 
 
 def _comparison(model: PrivateKMeans, people: Floats) -> Table:

@@ -169,7 +169,9 @@ class Charged(Command):
 class Demo(Command):
     """Cluster invented people, to see what it is like. Needs no data."""
 
-    report: Annotated[Path, option("FILE", "Where to write the report.")] = Path("report.html")
+    report: Annotated[
+        Path | None, option("FILE", "Write a report too, a page for the browser.")
+    ] = None
     force: Force = False
 
 

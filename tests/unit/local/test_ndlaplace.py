@@ -281,6 +281,6 @@ def test_a_fitted_model_can_be_pickled_and_holds_no_rows():
 
 def test_the_page_shows_the_receipt_as_it_is_printed():
     page = (Path(__file__).parents[3] / "docs" / "local-model.md").read_text("utf-8")
-    shown = re.search(r"```text\n(.*?)```", page, re.DOTALL).group(1)
+    shown = re.search(r"```text example\n(.*?)```", page, re.DOTALL).group(1)
     receipt = NDLaplace(level=1, radius=0.5, bounds=(0, 20)).fit(X).receipt_
     assert " ".join(shown.split()) == " ".join(str(receipt).split())

@@ -140,7 +140,8 @@ def test_a_model_carries_its_synopsis(method, tmp_path):
     assert synopsis.weights.sum() == pytest.approx(2000, abs=300)
     assert synopsis.noise_std > 1
     fitted.save(tmp_path / "model.json")
-    assert len((tmp_path / "model.json").read_text().splitlines()) < 150
+    # Numbers of cells share a line.
+    assert len((tmp_path / "model.json").read_text().splitlines()) < synopsis.weights.size
     loaded = sfumato.load(tmp_path / "model.json")
     np.testing.assert_array_equal(loaded.synopsis_.weights, synopsis.weights)
     np.testing.assert_array_equal(
