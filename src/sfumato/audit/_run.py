@@ -7,6 +7,7 @@ the largest bound of all is wrong with probability at most α, however the time 
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -26,6 +27,7 @@ from sfumato.audit._worlds import Pair, World
 from sfumato.audit._worlds import pairs as default_pairs
 
 ALPHA = 1e-3
+MINUTES = 2.0
 _PROBES = 4
 _LOOK = 64
 _LEAST = 8
@@ -59,7 +61,7 @@ def run(  # noqa: PLR0913
     epsilon: float = 1.0,
     delta: float = 0.0,
     pairs: Iterable[Pair] | None = None,
-    minutes: float = 2.0,
+    minutes: float | None = None,
     *,
     trials: int | None = None,
     alpha: float = ALPHA,
@@ -83,10 +85,12 @@ def run(  # noqa: PLR0913
         What is claimed, for adding or removing one person.
     pairs : list of Pair, optional
         Where to play; by default `audit.pairs` with the bounds of the estimator, if it has any.
-    minutes : float, default=2
-        How long to look, about. A look that takes a quarter longer than that is not used.
+    minutes : float, optional
+        How long to look, about; 2 if `trials` is not given either. A look that takes a quarter
+        longer than that is not used.
     trials : int, optional
-        The most fits in all, in both worlds together.
+        The most fits in all, in both worlds together. Without `minutes`, clocks decide nothing: an
+        estimator with seeded noise gets the same verdict on every machine.
     alpha : float, default=0.001
         The most that the bound may be wrong with, over all pairs, events and looks.
     attributes : list of str, optional
@@ -104,7 +108,11 @@ def run(  # noqa: PLR0913
         Its `broken` says whether the claim is refuted. If it is not, nothing is proven.
 
     """
-    check_epsilon(epsilon), check_delta(delta), check_positive(minutes, "minutes")
+    check_epsilon(epsilon), check_delta(delta)
+    if minutes is None:
+        minutes = math.inf if trials is not None else MINUTES
+    else:
+        check_positive(minutes, "minutes")
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must lie between 0 and 1, such as 0.001, got {alpha!r}")
     most = None if trials is None else check_whole(trials, "trials", least=4 * _LEAST)
@@ -114,6 +122,7 @@ def run(  # noqa: PLR0913
         attributes,
         # A stream of its own, whatever seeds the noise.
         np.random.default_rng(None if random_state is None else (_STREAM, random_state)),
+        started=time.monotonic(),
     )
     claim = _Claim(float(epsilon), float(delta), float(alpha))
     estimator = fits.make()
@@ -158,8 +167,8 @@ class _Fits:
     n_jobs: int
     attributes: Sequence[str] | None
     rng: Rng
+    started: float
     done: int = 0
-    started: float = field(default_factory=time.monotonic)
     cost: float = 0.0
 
     @property
@@ -169,9 +178,9 @@ class _Fits:
 
     def left(self, part: float = 1.0) -> int:
         """How many fits there is time for in this part of the time."""
-        by_time = int(_SAFE * (part * self.seconds - self.used) / max(self.cost, 1e-6))
-        left = by_time if self.most is None else min(by_time, int(part * self.most) - self.done)
-        return max(0, left)
+        by_time = _SAFE * (part * self.seconds - self.used) / max(self.cost, 1e-6)
+        by_number = math.inf if self.most is None else int(part * self.most) - self.done
+        return max(0, int(min(by_time, by_number)))
 
     def play(self, pair: Pair, trials: int, *, thorough: int) -> Both:
         """So many fits in each world, in random order. Raises `_Late` when the time is over.

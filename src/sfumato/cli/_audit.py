@@ -41,6 +41,7 @@ def run(request: Audit) -> int:
         verdict = audit.run(
             factory,
             *(request.epsilon, request.delta, _pairs(request, factory), request.minutes),
+            trials=request.trials,
             alpha=request.alpha,
             attributes=request.attributes,
             n_jobs=request.jobs,

@@ -178,7 +178,10 @@ class Audit(Command):
             "--attribute",
         ),
     ] = None
-    minutes: Annotated[float, option("MINUTES", "How long to try.")] = 2.0
+    minutes: Annotated[
+        float | None, option("MINUTES", "How long to try.  [default: 2, unless --trials is given]")
+    ] = None
+    trials: Annotated[int | None, option("N", "The most fits.")] = None
     alpha: Annotated[
         float, option("α", "The most that a violation may be reported with, if there is none.")
     ] = 0.001

@@ -1,4 +1,4 @@
-"""Audits by one run. Noise is seeded, but for our own releases, which have α = 1e-9."""
+"""Audits by one run. All noise is seeded."""
 
 import math
 
@@ -84,7 +84,9 @@ def test_half_as_much_again_is_found_out():
     assert verdict.trials == 1
     honest = audit.canaries(release(1.0), rows(m), epsilon=1.0, random_state=1)
     assert 0.5 < honest.epsilon_lower < 1
-    exact = audit.canaries(cells(100, lambda counts: counts), rows(100), epsilon=1.0)
+    exact = audit.canaries(
+        cells(100, lambda counts: counts), rows(100), epsilon=1.0, random_state=1
+    )
     assert exact.epsilon_lower > 1
 
 
@@ -100,32 +102,29 @@ def test_delta_costs_power_and_no_more():
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("make", [audit.GridCounts, audit.GridSums])
-def test_our_counts_and_sums_pass_and_too_little_noise_does_not(make, delta):
+def test_our_counts_and_sums_pass(make, delta, seeded_noise):
     m = 1024 if make is audit.GridCounts else 6
     release = make(m, 1.0, delta)
     assert len(release.rows) == (1024 if make is audit.GridCounts else 64)
-    verdict = audit.canaries(release, epsilon=1.0, delta=delta, alpha=1e-9)
+    verdict = audit.canaries(release, epsilon=1.0, delta=delta, random_state=1)
     assert not verdict.broken
 
 
-def test_twice_the_budget_is_found_out_in_our_counts():
-    # A run of discrete Laplace noise at ε = 4 is missed with a probability below 1e-9: of 1,228
-    # guesses at least 1,100 are right, and 0.8 of them are enough.
-    verdict = audit.canaries(audit.GridCounts(4096, 4.0), epsilon=1.0)
+def test_four_times_the_budget_is_found_out_in_our_counts(seeded_noise):
+    verdict = audit.canaries(audit.GridCounts(4096, 4.0), epsilon=1.0, random_state=1)
     assert verdict.broken
 
 
-def test_a_synopsis_of_ours_passes_and_four_times_the_budget_does_not():
+def test_a_synopsis_of_ours_passes_and_eight_times_the_budget_does_not(seeded_noise):
     def release(epsilon):
         model = PrivateKMeans(
             2, epsilon=epsilon, bounds=(0, 1), method="eugkm", n_rows=int(10_000 / epsilon)
-        )
+        ).set_params(random_state=1)
         return audit.SynopsisCounts(model, 1000, (0.0, 1.0))
 
     assert release(1).rows.shape == (1000, 2)
-    assert not audit.canaries(release(1), epsilon=1.0, alpha=1e-9).broken
-    # At ε = 8 fewer than 1 in 20 of these guesses are wrong.
-    assert audit.canaries(release(8), epsilon=1.0).broken
+    assert not audit.canaries(release(1), epsilon=1.0, random_state=1).broken
+    assert audit.canaries(release(8), epsilon=1.0, random_state=1).broken
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """The game: broken estimators are found out, others are not, and the risk is what is said.
 
-Noise here is seeded where it is ours to draw. Fits with real noise have α = 1e-9 per assertion.
+All noise here is seeded, and numbers of fits end the audits: a verdict is the same in every run.
 """
 
 import math
@@ -17,8 +17,6 @@ from sfumato import PrivateKMeans, audit
 from sfumato.methods import DPLloyd
 
 PAIRS = {pair.name: pair for pair in audit.pairs()}
-HOURS = 1000
-"""Minutes that are never used up: the number of fits decides."""
 
 
 def counter(act, seed=0):
@@ -45,7 +43,7 @@ def response(epsilon, seed=0):
 
 def played(factory, *names, epsilon=1.0, trials=2000, **options):
     pairs = [PAIRS[name] for name in names or ("empty",)]
-    return audit.run(factory, epsilon, pairs=pairs, minutes=HOURS, trials=trials, **options)
+    return audit.run(factory, epsilon, pairs=pairs, trials=trials, **options)
 
 
 @pytest.mark.parametrize("make", [laplace, response])
@@ -166,20 +164,52 @@ def test_worse_pairs_get_more_fits_and_no_pair_is_given_up():
     assert sum(sorted(fits.values())[2:]) > 2 * sum(sorted(fits.values())[:2])
 
 
-def test_an_audit_without_time_returns():
-    def slow(X, rng):
-        import time
+class Clock:
+    """Stands for the module `time`: goes on by what a fit takes, and not otherwise."""
 
-        time.sleep(0.05)
+    def __init__(self):
+        self.now = 1000.0
+
+    def monotonic(self):
+        return self.now
+
+
+def slow_on(clock, monkeypatch):
+    """A factory of estimators that take 50 ms on this clock."""
+    from sfumato.audit import _run
+
+    def slow(X, rng):
+        clock.now += 0.05
         return 0.0
 
-    verdict = audit.run(counter(slow), minutes=1e-9)
+    monkeypatch.setattr(_run, "time", clock)
+    return counter(slow)
+
+
+def test_an_audit_without_time_returns(monkeypatch):
+    verdict = audit.run(slow_on(Clock(), monkeypatch), minutes=1e-9)
     assert verdict.epsilon_lower == 0
     assert verdict.trials == 0
     assert set(verdict.skipped.values()) >= {"there was no time for it"}
-    verdict = audit.run(counter(slow), minutes=0.02, pairs=[PAIRS["empty"]])
-    assert verdict.seconds < 5
+
+
+@pytest.mark.parametrize(("minutes", "seconds"), [(0.1, 6), (0.5, 30), (None, 120)])
+def test_an_audit_takes_about_as_long_as_was_said(minutes, seconds, monkeypatch):
+    factory = slow_on(Clock(), monkeypatch)
+    verdict = audit.run(factory, minutes=minutes, pairs=[PAIRS["empty"]])
+    assert seconds / 2 < verdict.seconds <= 1.25 * seconds
     assert not verdict.broken
+
+
+def test_clocks_decide_nothing_if_only_a_number_of_fits_is_given(monkeypatch):
+    clock = Clock()
+    slow = slow_on(clock, monkeypatch)
+    before = audit.run(slow, pairs=[PAIRS["empty"]], trials=600)
+    clock.monotonic = lambda: 1e6 * clock.now
+    after = audit.run(slow, pairs=[PAIRS["empty"]], trials=600)
+    assert after.seconds > 1e5 * before.seconds
+    assert after.seen == before.seen
+    assert after.trials > 500
 
 
 def test_the_same_seed_plays_the_same_game():
@@ -232,40 +262,37 @@ def test_default_pairs_lie_in_the_bounds_of_the_estimator(bounds, columns, highe
     assert rows[:, -1].max() > highest / 5
 
 
-def test_a_scaler_before_a_private_fit_is_found_out():
-    # Means are exact: certain, whatever the noise.
+def test_a_scaler_before_a_private_fit_is_found_out(seeded_noise):
     method = DPLloyd(iterations=1)
-    model = make_pipeline(StandardScaler(), PrivateKMeans(3, bounds=(-3, 3), method=method))
+    model = PrivateKMeans(3, bounds=(-3, 3), method=method, random_state=1)
+    model = make_pipeline(StandardScaler(), model)
     verdict = played(model, "outlier", trials=400, attributes=("mean_", "scale_"))
     assert verdict.broken
     assert "standardscaler." in verdict.event
 
 
 @pytest.mark.slow
-def test_a_scaler_is_found_out_by_centres_and_sizes_alone():
-    # Looks go on until it is found: it would take a hundred unlucky ones.
-    model = make_pipeline(StandardScaler(), PrivateKMeans(3, bounds=(-3, 3)))
+def test_a_scaler_is_found_out_by_centres_and_sizes_alone(seeded_noise):
+    model = make_pipeline(StandardScaler(), PrivateKMeans(3, bounds=(-3, 3), random_state=1))
     shown = ("cluster_centers_", "cluster_sizes_")
-    verdict = audit.run(model, 1.0, attributes=shown)
+    verdict = audit.run(model, 1.0, attributes=shown, trials=20_000)
     assert verdict.broken
     assert verdict.pair == "outlier"
 
 
 @pytest.mark.slow
-def test_ours_is_not_refuted():
-    # α = 1e-9.
-    model = PrivateKMeans(2, bounds=(-3, 3), method=DPLloyd(iterations=1))
-    verdict = played(model, "empty", "group", "quoting", trials=200, alpha=1e-9)
+def test_ours_is_not_refuted(seeded_noise):
+    model = PrivateKMeans(2, bounds=(-3, 3), method=DPLloyd(iterations=1), random_state=1)
+    verdict = played(model, "empty", "group", "quoting", trials=200)
     assert not verdict.broken
     assert set(verdict.by_pair) == {"empty", "group", "quoting"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["auto", "dplloyd"])
-def test_ours_is_not_refuted_on_any_pair(method):
-    # α = 1e-9.
-    model = PrivateKMeans(3, bounds=(-3, 3), method=method)
-    verdict = audit.run(model, minutes=0.5, alpha=1e-9)
+def test_ours_is_not_refuted_on_any_pair(method, seeded_noise):
+    model = PrivateKMeans(3, bounds=(-3, 3), method=method, random_state=1)
+    verdict = audit.run(model, trials=800)
     assert not verdict.broken
     assert set(verdict.by_pair) | set(verdict.skipped) == set(PAIRS)
     assert "refused" not in str(verdict)
