@@ -48,6 +48,7 @@ PAGES = (
     *sorted(f"gallery/{page.name}" for page in (DOCS / "gallery").glob("[a-z]*.md")),
     "streams.md",
     "one-release.md",
+    "compare.md",
 )
 MORE = "…"
 

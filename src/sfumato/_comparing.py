@@ -6,26 +6,27 @@ import csv
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, fields, is_dataclass
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, Literal, get_args
 
 import numpy as np
-from sklearn.cluster import KMeans
 
 from sfumato._base.files import write_whole
 from sfumato._base.types import Floats
 from sfumato._base.validation import check_delta, check_epsilon, check_whole
-from sfumato._lattice.box import Box
 from sfumato._private_kmeans import PrivateKMeans
 from sfumato._schema.schema import Schema
 from sfumato.methods import METHODS, Method, method_of
-from sfumato.nonprivate import encoded, inertia
+from sfumato.nonprivate import encoded, inertia, kmeans
 
 Column = Literal["method", "epsilon", "run", "cost", "ratio", "seconds"]
 COLUMNS: tuple[Column, ...] = get_args(Column)
+_NOTHING = 1e-12
+"""A squared distance of a cell in the cube that is none."""
+
 _HEAD = "# sfumato compare, for the owner of the rows: "
 
 
@@ -107,7 +108,7 @@ def compare(  # noqa: PLR0913
     n_clusters : int, default=8
         Number of centres.
     bounds, schema
-        As in `PrivateKMeans`: one of them is needed.
+        As in `PrivateKMeans`: one of them is needed. Bounds must be given: none are estimated.
     epsilons : list of float
         The budgets ε to compare at, each for every fit.
     delta : float, default=0.0
@@ -116,9 +117,9 @@ def compare(  # noqa: PLR0913
         Fits of each method at each ε.
     results : path, optional
         A CSV file that every result is written to as it comes. A comparison that was stopped goes
-        on where it was; a file of other settings is refused.
+        on where it was; a file of other rows or settings is refused.
     random_state : int, default=0
-        Seeds starts, and the reference. It never seeds noise.
+        Seeds starts, other ones in each run, and the reference. It never seeds noise.
 
     Returns
     -------
@@ -135,70 +136,96 @@ def compare(  # noqa: PLR0913
     2
 
     """
-    named = {_name(method): method_of(method) for method in methods}
+    named = _named(list(methods))
     budgets = [float(check_epsilon(epsilon)) for epsilon in epsilons]
     k, each = check_whole(n_clusters, "n_clusters"), check_whole(runs, "runs")
+    seed = check_whole(random_state, "random_state", least=0)
     if not named or not budgets:
         raise ValueError(f"compare needs methods and epsilons, got {named!r} and {budgets!r}")
-    if (bounds is None) == (schema is None):
+    if (bounds is None) == (schema is None) or isinstance(bounds, str):
         raise ValueError("compare needs the bounds of the columns, or a schema: one of them")
-    model = PrivateKMeans(
-        k, delta=float(check_delta(delta)), bounds=bounds, schema=schema, random_state=random_state
-    )
-    reference = _reference(X, k, bounds, schema, random_state)
+    if isinstance(bounds, Mapping):
+        bounds, schema = None, Schema.of_bounds(bounds)
+    points = encoded(X, schema, bounds)
+    model = PrivateKMeans(k, delta=float(check_delta(delta)), bounds=bounds, schema=schema)
     jobs = [(name, epsilon, run) for run in range(each) for epsilon in budgets for name in named]
-    table = _Table(results, {"clusters": k, "delta": model.delta, "reference": reference})
+    middle = np.zeros((1, points.shape[1]))
+    # The last number tells other rows: k-means would not find the same to the last bit.
+    settings = {
+        "clusters": k,
+        "delta": model.delta,
+        "seed": seed,
+        "spread": inertia(points, middle),
+    }
+    table = _Table(results, settings, lambda: _reference(points, k, seed))
     for name, epsilon, run in table.missing(jobs):
         began = time.perf_counter()
-        model.set_params(method=named[name], epsilon=epsilon).fit(X)
+        model.set_params(method=named[name], epsilon=epsilon, random_state=seed + run).fit(X)
         seconds = time.perf_counter() - began
-        centers = model.cluster_centers_ if schema is None else model.encoded_centers_
-        cost = inertia(X, centers, bounds=bounds, schema=schema)
-        table.add((name, epsilon, run, cost, cost / reference, seconds))
+        found = model.encoded_centers_ if schema else encoded(model.cluster_centers_, None, bounds)
+        cost = inertia(points, found)
+        table.add((name, epsilon, run, cost, cost / table.reference, seconds))
     return Comparison(tuple(table.rows[job] for job in jobs))
+
+
+def _named(methods: list[str | Method]) -> dict[str, Method]:
+    """Methods by name, each once."""
+    named = {_name(method): method_of(method) for method in methods}
+    if len(named) < len(methods):
+        raise ValueError(f"two of the methods have the same name: {', '.join(map(_name, methods))}")
+    return named
 
 
 def _name(method: str | Method) -> str:
     """The name of a method; settings that are not the usual ones are part of it."""
     if isinstance(method, str):
         return method
-    known = METHODS.name_of(type(method))
-    return known if known is not None and method == type(method)() else repr(method)
+    name = METHODS.name_of(type(method)) or type(method).__name__
+    own: tuple[Field[Any], ...] = fields(method) if is_dataclass(method) else ()
+    asked = [(one.name, getattr(method, one.name), one.default) for one in own if one.init]
+    unusual = ", ".join(f"{key}={value!r}" for key, value, usual in asked if value != usual)
+    return f"{name}({unusual})" if unusual else name
 
 
-def _reference(X: Any, k: int, bounds: Any, schema: Schema | None, seed: int) -> float:  # noqa: ANN401
-    """The cost of k-means without privacy; missing cells are at the mean of their column there."""
-    if schema is not None:
-        points = encoded(X, schema)
-    else:
-        rows = np.asarray(X, dtype=np.float64)
-        points = Box.of(bounds, rows.shape[1]).to_cube(rows)
-    known = np.isfinite(points)
-    means = np.divide(
-        np.where(known, points, 0).sum(axis=0), np.maximum(known.sum(axis=0), 1), dtype=np.float64
-    )
-    filled: Floats = np.where(known, points, means)
-    if len(np.unique(filled, axis=0)) <= k:
-        raise ValueError(f"there are no more than {k} different rows: compare needs more of them")
-    found = KMeans(k, n_init=10, random_state=seed).fit(filled)
-    return float(
-        np.square(np.where(known, points - found.cluster_centers_[found.labels_], 0)).sum()
-    )
+def _reference(points: Floats, k: int, seed: int) -> float:
+    """The cost of k-means without privacy of points (n, d) that may miss cells."""
+    cost = inertia(points, kmeans(points, k, random_state=seed))
+    if cost <= _NOTHING * points.size:
+        raise ValueError(
+            f"k-means without privacy costs nothing with {k} centres, so that no ratio to it is "
+            "known: compare with fewer centres"
+        )
+    return cost
 
 
 class _Table:
     """Results by method, ε and run, in a file if there is one."""
 
-    def __init__(self, path: str | os.PathLike[str] | None, settings: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None,
+        settings: dict[str, Any],
+        reference: Callable[[], float],
+    ) -> None:
         self.path = None if path is None else Path(path)
         self.rows: dict[tuple[str, float, int], dict[str, Any]] = {}
-        self._head = _HEAD + json.dumps(settings) + "\n"
         if self.path is not None and self.path.exists():
-            self._read(self.path)
+            self.reference = self._read(self.path, settings)
+            return
+        self.reference = reference()
+        if self.path is not None:
+            head = json.dumps({**settings, "reference": self.reference})
+            write_whole(self.path, f"{_HEAD}{head}\n{','.join(COLUMNS)}\n")
 
-    def _read(self, path: Path) -> None:
-        head, *rest = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        if head != self._head:
+    def _read(self, path: Path, settings: dict[str, Any]) -> float:
+        """Results that are there already, and the cost that they were compared with."""
+        head, *rest = path.read_text(encoding="utf-8").splitlines(keepends=True) or [""]
+        try:
+            known = json.loads(head.removeprefix(_HEAD))
+            reference = float(known.pop("reference"))
+        except (ValueError, LookupError, AttributeError, TypeError):
+            known = None
+        if known != settings:
             raise ValueError(
                 f"{path} has results of other rows or settings: give another file, or remove it"
             )
@@ -208,6 +235,7 @@ class _Table:
             write_whole(path, "".join([head, *rest]))
         for line in csv.DictReader(rest):
             self._keep(tuple(line[name] for name in COLUMNS))
+        return reference
 
     def _keep(self, cells: tuple[Any, ...]) -> None:
         kinds = (str, float, int, float, float, float)
@@ -226,8 +254,4 @@ class _Table:
         if self.path is None:
             return
         with self.path.open("a", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            if file.tell() == 0:
-                file.write(self._head)
-                writer.writerow(COLUMNS)
-            writer.writerow(cells)
+            csv.writer(file, lineterminator="\n").writerow(cells)

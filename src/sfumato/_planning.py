@@ -11,10 +11,25 @@ from sfumato._base.validation import check_delta, check_epsilon, check_whole, in
 from sfumato._lattice.box import REACH, Box
 from sfumato.methods import METHODS, PlannedTask, Predicting
 from sfumato.methods._base import MAX_ROWS
+from sfumato.methods._histogram import GridHistogram
+from sfumato.methods._kmedian import KMedian
+from sfumato.methods._mixture import NormalMixture
+from sfumato.methods._small_clusters import SmallClusters
 from sfumato.theory import LowerBound, cube_floor
 
 DEFAULT = "auto"
 """The method that `PrivateKMeans` takes when none is named."""
+
+KMEANS = "kmeans"
+"""The model that has methods to choose from."""
+
+OTHERS = {
+    "median": KMedian,
+    "mixture": NormalMixture,
+    "density": GridHistogram,
+    "ward": SmallClusters,
+}
+"""What asks the queries of all other models, by `kind`."""
 
 UNPREDICTED = "can run; it gives no prediction"
 """The note of a method without `predict`."""
@@ -59,11 +74,12 @@ class Plan:
     delta: float
     n_rows_known: bool
     rows: tuple[PlanRow, ...]
+    model: str = KMEANS
 
     @property
     def default(self) -> str:
-        """The method that `PrivateKMeans` takes when none is named."""
-        return DEFAULT
+        """The method that `PrivateKMeans` takes when none is named; of others the model itself."""
+        return DEFAULT if self.model == KMEANS else self.model
 
     @property
     def best(self) -> str:
@@ -101,15 +117,16 @@ class Plan:
             epsilon=epsilon,
             delta=self.delta,
             n_rows_known=self.n_rows_known,
+            model=self.model,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain values; what is infinite is None."""
-        names = ("n", "d", "k", "epsilon", "delta", "n_rows_known", "default", "best")
+        names = ("n", "d", "k", "epsilon", "delta", "n_rows_known", "model", "default", "best")
         return {name: getattr(self, name) for name in names} | {
             "lattice_bytes": self.lattice,
             "drowned": self.drowned,
-            "least_cost": self.floor.cost,
+            "least_cost": self.floor.cost if self.model == KMEANS else None,
             "methods": [_plain(row) for row in self.rows],
         }
 
@@ -137,6 +154,7 @@ def plan(
     delta: float = 0.0,
     bounds: Any = None,  # noqa: ANN401
     n_rows_known: bool = False,
+    model: str = KMEANS,
 ) -> Plan:
     """Predict what every method would yield and need. Reads no data and costs no privacy.
 
@@ -150,6 +168,9 @@ def plan(
         Public bounds, scalars or one per column; with them noise is also given in their units.
     n_rows_known : bool, default=False
         Whether the fit will declare its number of rows public: no method has to estimate it.
+    model : {"kmeans", "median", "mixture", "density", "ward"}, default="kmeans"
+        What will be fitted. Models other than k-means have one line; its error is that of medians,
+        of the means of components, or of the means of k clusters of equal size.
 
     Returns
     -------
@@ -169,13 +190,16 @@ def plan(
     spent = check_epsilon(epsilon), check_delta(delta)
     task = PlannedTask(k, d, *spent, n if n_rows_known else None, n)
     box = None if bounds is None else Box.of(bounds, d)
-    rows = tuple(_row(name, task, box) for name in METHODS)
-    return Plan(n, d, k, float(spent[0]), float(spent[1]), bool(n_rows_known), rows)
+    if model not in (KMEANS, *OTHERS):
+        raise ValueError(f"model must be one of {', '.join((KMEANS, *OTHERS))}, got {model!r}")
+    names = METHODS if model == KMEANS else (model,)
+    rows = tuple(_row(name, task, box) for name in names)
+    return Plan(n, d, k, float(spent[0]), float(spent[1]), bool(n_rows_known), rows, model)
 
 
 def _row(name: str, task: PlannedTask, box: Box | None) -> PlanRow:
     try:
-        method = METHODS[name]()
+        method: Any = OTHERS[name]() if name in OTHERS else METHODS[name]()
         method.caps(task)
         if not isinstance(method, Predicting):
             return PlanRow(name, math.inf, math.inf, 0, 0, UNPREDICTED)
@@ -196,16 +220,21 @@ def _plain(row: PlanRow) -> dict[str, Any]:
     }
 
 
+_FOUND = {KMEANS: "centres", "median": "centres", "mixture": "components"}
+"""What there are k of in a plan, if not clusters."""
+
+
 def table_of(plan: Plan) -> Any:  # noqa: ANN401  (rich is imported only where it prints)
     """The methods of a plan as a rich table."""
     from rich.table import Table
 
     delta = f", δ = {plan.delta:.3g}" if plan.delta else ""
     title = (
-        f"Plan: {plan.n:,} rows, {plan.d} columns, {plan.k} centres, ε = {plan.epsilon:g}{delta}"
+        f"Plan: {plan.n:,} rows, {plan.d} columns, {plan.k} {_FOUND.get(plan.model, 'clusters')}, "
+        f"ε = {plan.epsilon:g}{delta}"
     )
     table = Table(title=title, title_justify="left")
-    table.add_column("method")
+    table.add_column("method" if plan.model == KMEANS else "model")
     for heading in ("error", "noise", "memory", "passes"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("note")
@@ -228,10 +257,12 @@ def sentences_of(plan: Plan) -> list[str]:
         f"Lower bound: worst-case expected cost ≥ {plan.floor.cost:.2g}, the sum of squared "
         "distances in that cube over all datasets of up to so many rows, for every method."
     )
+    methods = plan.model == KMEANS
+    choice = f"Default: {plan.default}. Smallest predicted error: {plan.best}."
     return [
-        f"Default: {plan.default}. Smallest predicted error: {plan.best}.",
+        *([choice] if methods else []),
         *([drowned] if plan.drowned else []),
-        *([bound] if plan.floor.cost else []),
+        *([bound] if methods and plan.floor.cost else []),
         "Error: mean squared distance of a centre in the cube [−1, 1]^d, where a method finds "
         f"clusters of equal size. Noise: one deviation of a coordinate, in {unit}.",
         f"Memory is beside the rows, which take {_bytes(plan.lattice)}. No data was read, and no "

@@ -11,11 +11,14 @@ that a row has.
 
 from __future__ import annotations
 
+import warnings
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.cluster import KMeans, kmeans_plusplus
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_mutual_info_score as adjusted_mutual_information
 from sklearn.metrics import adjusted_rand_score as adjusted_rand
 from sklearn.metrics import calinski_harabasz_score as calinski_harabasz
@@ -24,10 +27,11 @@ from sklearn.metrics import normalized_mutual_info_score as normalized_mutual_in
 from sklearn.metrics import silhouette_score as silhouette
 
 from sfumato._base.distances import squared_distances, unmasked
-from sfumato._base.types import Floats, Ints, Mask
+from sfumato._base.types import Floats, Ints, Mask, Rng
 from sfumato._base.validation import check_whole
 from sfumato._lattice.box import REACH, Box
 from sfumato._schema.schema import Schema
+from sfumato._synopsis.kmeans import sums_by_center
 from sfumato._synopsis.kmedian import weighted_kmedian
 from sfumato.engines._cells import without_weights
 from sfumato.engines._files import layout_of
@@ -45,6 +49,7 @@ __all__ = [
     "davies_bouldin",
     "encoded",
     "inertia",
+    "kmeans",
     "kmedian",
     "kmedian_cost",
     "labels",
@@ -54,6 +59,9 @@ __all__ = [
 ]
 
 _BLOCK = 65_536
+
+_MOST_STEPS = 300
+_SAME = 1e-9
 
 
 def labels(
@@ -92,6 +100,64 @@ def kmedian_cost(
 ) -> float:
     """Return the sum of distances to the nearest centre, not squared; arguments as in `labels`."""
     return float(np.sqrt(_nearest(X, centers, bounds, schema)[1]).sum())
+
+
+def kmeans(
+    X: Any,  # noqa: ANN401
+    n_clusters: int,
+    *,
+    bounds: Any = None,  # noqa: ANN401
+    schema: Schema | None = None,
+    n_starts: int = 10,
+    random_state: Any = None,  # noqa: ANN401
+) -> Floats:
+    """Return k-means centres without privacy, (k, d): the reference for `PrivateKMeans`.
+
+    Arguments as in `labels`; centres are in the units of the rows, with `schema` points of its
+    cube. Missing cells add no distance, and a centre is the mean of the cells that its rows have.
+    The best of `n_starts` starts by k-means++.
+    """
+    k, starts = check_whole(n_clusters, "n_clusters"), check_whole(n_starts, "n_starts")
+    points = _table(X, None) if bounds is None and schema is None else encoded(X, schema, bounds)
+    points = np.asarray(points, dtype=np.float64)
+    if points.ndim != 2 or len(points) < k:
+        raise ValueError(f"k-means needs at least {k} rows of shape (n, d), got {points.shape}")
+    centers = _means_of(points, k, starts, np.random.default_rng(random_state))
+    box = None if bounds is None else Box.of(bounds, points.shape[1])
+    return centers if box is None else box.from_lattice(centers * REACH)
+
+
+def _means_of(points: Floats, k: int, n_starts: int, rng: Rng) -> Floats:
+    """k-means centres (k, d) of points (n, d), the best of so many starts."""
+    known, seeds = np.isfinite(points), rng.integers(2**31, size=n_starts).tolist()
+    if known.all():
+        with warnings.catch_warnings():
+            # Of fewer different rows than centres: two centres are the same then.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fit = KMeans(k, n_init=n_starts, random_state=seeds[0]).fit(points)
+        return np.asarray(fit.cluster_centers_, dtype=np.float64)
+    means = np.where(known, points, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    filled = np.where(known, points, means)
+    starts = (kmeans_plusplus(filled, k, random_state=seed)[0] for seed in seeds)
+    return min((_alternating(points, start) for start in starts), key=lambda found: found[0])[1]
+
+
+def _alternating(points: Floats, centers: Floats) -> tuple[float, Floats]:
+    """Nearest centres and means in turn, over the cells (n, d) that are there; and the cost.
+
+    Neither raises the cost. A centre keeps its place in a column that no row of it has.
+    """
+    known, last = np.isfinite(points), np.inf
+    values, known = np.where(known, points, 0.0), known.astype(np.float64)
+    for _ in range(_MOST_STEPS):
+        squared = squared_distances(points, centers)
+        cost = float(squared.min(axis=1).sum())
+        if cost >= last * (1 - _SAME):
+            break
+        last, own = cost, squared.argmin(axis=1)
+        sums, counts = (sums_by_center(own, cells.T, len(centers)).T for cells in (values, known))
+        centers = np.where(counts > 0, sums / np.maximum(counts, 1), centers)
+    return cost, centers
 
 
 def kmedian(
@@ -162,12 +228,20 @@ def centroid_index(centers: ArrayLike, reference: ArrayLike) -> int:
     )
 
 
-def encoded(X: Any, schema: Schema) -> Floats:  # noqa: ANN401
+def encoded(X: Any, schema: Schema | None = None, bounds: Any = None) -> Floats:  # noqa: ANN401
     """Return the rows of a table as points of the cube of a schema: (n, schema.dimensions).
 
-    NaN where a cell is missing: what another clustering of the same encoding begins with.
+    Or of the cube [−1, 1]^d that bounds span. NaN where a cell is missing: what another clustering
+    of the same encoding begins with.
     """
-    return np.asarray(_table(*without_weights(X, schema)), dtype=np.float64)
+    if (bounds is None) == (schema is None):
+        raise ValueError("rows are encoded by a schema, or by bounds: give one of them")
+    if schema is not None:
+        return np.asarray(_table(*without_weights(X, schema)), dtype=np.float64)
+    rows = np.asarray(_table(X, None), dtype=np.float64)
+    if rows.ndim != 2:
+        raise ValueError(f"rows must be a table of shape (n, d), got shape {rows.shape}")
+    return Box.of(bounds, rows.shape[1]).to_cube(rows)
 
 
 def _table(X: Any, schema: Schema | None) -> NDArray[Any]:  # noqa: ANN401

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.cluster import DBSCAN, AffinityPropagation, KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import silhouette_score
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
@@ -20,11 +21,21 @@ from sklearn.utils import check_array, check_random_state
 
 from sfumato._base.types import Floats, Rng
 from sfumato._base.validation import check_whole
-from sfumato._synopsis.curve import Criterion, KCurve, check_criterion, check_range, gaps, jumps
+from sfumato._synopsis.curve import (
+    Criterion,
+    KCurve,
+    best_of,
+    check_criterion,
+    check_range,
+    gaps,
+    jumps,
+    stabilities,
+)
 
 _STARTS = 10
 _COMPARED = 2**11
 _EVEN_TABLES = 3
+_DRAWS = 6
 _LEAST_COST = 1e-12
 DAMPINGS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
@@ -39,7 +50,7 @@ def clusters(
     """Run k-means for every k of the range and choose one by a criterion. X: (n, d).
 
     The criteria are those of `Synopsis.k_curve`: "elbow" (the jump of cost^(−d/2)), "silhouette"
-    and "gap", here for points without weights.
+    "gap" and "stability", here for points without weights.
     """
     check_criterion(criterion)
     least, most = check_range(k_range)
@@ -54,10 +65,13 @@ def clusters(
         scores = jumps(costs, points.shape[1])
     elif criterion == "silhouette":
         scores = np.array([_silhouette(points, model.labels_, rng) for model in solved])
+    elif criterion == "stability":
+        scores = _stability(points, tried, rng)
     else:
         scores = gaps(costs, _even_costs(points, tried, rng))
     ks, scores = np.arange(least, most + 1), scores[least - tried[0] :]
-    return KCurve(ks, scores, costs[least - tried[0] :], criterion, int(ks[scores.argmax()]))
+    best = int(ks[best_of(scores, criterion)])
+    return KCurve(ks, scores, costs[least - tried[0] :], criterion, best)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +195,18 @@ def _silhouette(points: Floats, found: Any, rng: Rng) -> float:  # noqa: ANN401
     size = _COMPARED if len(points) > _COMPARED else None
     seed = int(rng.integers(2**31))
     return float(silhouette_score(points, found, sample_size=size, random_state=seed))
+
+
+def _stability(points: Floats, ks: range, rng: Rng) -> Floats:
+    """How alike the clusters of two bootstrap samples are, for each k."""
+    found = []
+    for _ in range(_DRAWS):
+        drawn = points[rng.integers(len(points), size=len(points))]
+        with warnings.catch_warnings():
+            # A sample may have fewer different points than there are clusters.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found.append([_solve(drawn, k, rng).predict(points) for k in ks])
+    return stabilities(found, np.ones(len(points)))
 
 
 def _even_costs(points: Floats, ks: range, rng: Rng) -> Floats:

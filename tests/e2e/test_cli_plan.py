@@ -30,6 +30,17 @@ def test_a_table_of_all_methods(here, monkeypatch, width):
     assert not files(here)
 
 
+@pytest.mark.parametrize("model", ["median", "mixture", "density", "ward"])
+def test_other_models_have_a_line(model):
+    shown = plan("--model", model, d="2")
+    assert shown.exit_code == 0
+    assert model in shown.stdout
+    assert "Default" not in shown.stdout
+    told = json.loads(plan("--json", "--model", model).stdout)
+    assert [row["method"] for row in told["methods"]] == [model]
+    assert told == sfumato.plan(n=100_000, d=6, k=5, epsilon=1.0, model=model).to_dict()
+
+
 def test_json_is_the_plan():
     told = json.loads(plan("--json", "--bounds", "0,10").stdout)
     assert told == json.loads(

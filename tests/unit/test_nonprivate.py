@@ -1,5 +1,7 @@
 """The owner's tools against slow definitions and scikit-learn."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -166,3 +168,41 @@ def test_medians_cost_less_than_means_and_bounds_are_those_of_the_cube():
     assert nonprivate.kmedian_cost(X, scaled) == pytest.approx(nonprivate.kmedian_cost(X, found))
     with pytest.raises(ValueError, match="finite numbers"):
         nonprivate.kmedian([[np.nan]], 1)
+
+
+def cost_of(rows, own):
+    """The least cost of clusters given: means over the cells that are there."""
+    parts = [rows[own == k] for k in set(own.tolist())]
+    return sum(float(np.nansum(np.square(p - np.nanmean(p, axis=0)))) for p in parts)
+
+
+def test_means_of_rows_with_gaps_are_the_best_of_all_partitions():
+    rows = np.random.default_rng(3).normal([[0, 0]] * 5 + [[2, 3]] * 5, 0.7)
+    rows[[0, 3, 6], [1, 0, 1]] = np.nan
+    splits = (np.array([0, *[i >> j & 1 for j in range(9)]]) for i in range(1, 2**9))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # means of no cells
+        best = min(cost_of(rows, own) for own in splits)
+    found = nonprivate.kmeans(rows, 2, n_starts=20, random_state=0)
+    assert nonprivate.inertia(rows, found) == pytest.approx(best)
+
+
+def test_means_are_in_the_units_of_the_rows_and_without_gaps_those_of_scikit_learn():
+    wide, bounds = X * [1, 10, 100], (np.array([-15, -150, -1500.0]), np.array([15, 150, 1500.0]))
+    found = nonprivate.kmeans(wide, 4, bounds=bounds, random_state=0) / [1, 10, 100]
+    theirs = KMeans(4, n_init=10, random_state=0).fit(X)
+    assert nonprivate.inertia(X, found) == pytest.approx(theirs.inertia_)
+    gaps = wide.copy()
+    gaps[::9, 1] = np.nan
+    close = nonprivate.kmeans(gaps, 4, bounds=bounds, random_state=0) / [1, 10, 100]
+    assert nonprivate.inertia(X, close) == pytest.approx(theirs.inertia_, rel=0.02)
+
+
+def test_means_of_a_table_are_points_of_the_cube_of_its_schema():
+    found = nonprivate.kmeans(TABLE, 2, schema=MIXED, random_state=0)
+    assert found.shape == (2, MIXED.dimensions)
+    assert np.abs(found).max() <= 1
+    with pytest.raises(ValueError, match="at least 40 rows"):
+        nonprivate.kmeans(TABLE, 40, schema=MIXED)
+    with pytest.raises(ValueError, match="one of them"):
+        nonprivate.encoded(X)

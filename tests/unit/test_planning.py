@@ -10,7 +10,8 @@ import pytest
 
 import sfumato
 from sfumato._core.curator import Curator
-from sfumato._planning import UNPREDICTED, plan
+from sfumato._models import MODELS
+from sfumato._planning import KMEANS, OTHERS, UNPREDICTED, plan
 from sfumato._private_kmeans import PrivateKMeans
 from sfumato.engines._memory import ArrayRows
 from sfumato.methods import METHODS, NEEDS_DELTA, DPLloyd, PlannedTask, Predicting
@@ -112,16 +113,21 @@ def test_noise_without_end_leaves_a_corner_of_the_cube(method):
     assert found.error == close(2 * (1 + 0.45**2))
 
 
-def fit(method, task, rows):
+def method_named(name):
+    return (OTHERS.get(name) or METHODS[name])()
+
+
+def fit(name, task, rows):
     curator = Curator(rows, bounds=(-1, 1), epsilon=float(task.epsilon), delta=float(task.delta))
-    account = curator.reserve("test", METHODS[method]().caps(task))
-    METHODS[method]()(curator, task, account=account, rng=np.random.default_rng(0))
+    method = method_named(name)
+    account = curator.reserve("test", method.caps(task))
+    method(curator, task, account=account, rng=np.random.default_rng(0))
     return account
 
 
 @pytest.mark.parametrize("k", [1, 4])
 @pytest.mark.parametrize("declared", [True, False])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*METHODS, *OTHERS])
 def test_passes_are_those_that_a_fit_takes(method, declared, k, monkeypatch):
     taken = []
     for name in ("fold", "split"):
@@ -134,8 +140,8 @@ def test_passes_are_those_that_a_fit_takes(method, declared, k, monkeypatch):
         monkeypatch.setattr(ArrayRows, name, counted)
     task = outlook_of(method, 5000, k=k, declared=declared)
     fit(method, task, np.random.default_rng(0).uniform(-1, 1, (5000, 2)))
-    expected = METHODS[method]().predict(task).passes
-    if method in ("auto", "sukpisit", "balcan"):
+    expected = method_named(method).predict(task).passes
+    if method in ("auto", "sukpisit", "balcan", "median", "mixture"):
         assert expected / 4 <= len(taken) <= expected
     else:
         assert len(taken) == expected
@@ -281,6 +287,7 @@ def test_as_a_table():
         ({"bounds": (1, 0)}, ValueError, "lower bound of column 0"),
         ({"bounds": ([0, 1], [2, 3])}, ValueError, "6 of them"),
         ({"bounds": 3}, ValueError, "a pair"),
+        ({"model": "auto"}, ValueError, "one of kmeans, median, mixture, density, ward"),
     ],
 )
 def test_what_is_refused(wrong, error, said):
@@ -288,14 +295,53 @@ def test_what_is_refused(wrong, error, said):
         plan(**USUAL | wrong)
 
 
+def test_every_model_is_planned():
+    assert {KMEANS, *OTHERS} == set(MODELS)
+    for model in OTHERS:
+        planned = plan(**USUAL, model=model)
+        (only,) = planned.rows
+        assert only.method == planned.default == planned.best == model
+        assert only.predicted
+        assert planned.at(2.0).model == model
+        assert json.loads(planned.to_json())["model"] == model
+        assert "Default" not in str(planned)
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+@pytest.mark.parametrize(
+    ("model", "d"), [(model, d) for model in OTHERS for d in (2, 6) if (model, d) != ("density", 6)]
+)
+def test_errors_of_other_models_are_upper_bounds(model, d, delta):
+    """Centres of a fit on tight clumps, matched with the true ones: the error is below the plan."""
+    rng, n, k = np.random.default_rng(d), 20_000, 4
+    middles = 0.6 * np.sign(rng.permutation(np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])))
+    middles = np.hstack([middles, rng.uniform(-0.5, 0.5, (k, d - 2))])
+    rows = middles[np.arange(n) % k] + rng.normal(0, 0.04, (n, d))
+    settings = {"epsilon": 1.0, "delta": delta}
+    made = MODELS[model](**settings, bounds=(-1, 1), random_state=0)
+    if model != "density":
+        made.set_params(**{"n_components" if model == "mixture" else "n_clusters": k})
+    labels = made.fit(rows).predict(middles)
+    if model == "density":
+        cells, weights = made.synopsis_.cells, made.synopsis_.weights
+        inside = [made.cell_labels_ == i for i in labels]
+        found = np.array([np.average(cells[one], axis=0, weights=weights[one]) for one in inside])
+    else:
+        found = (made.means_ if model == "mixture" else made.cluster_centers_)[labels]
+    expected = plan(n=n, d=d, k=k, **settings, model=model).rows[0].error
+    assert np.square(found - middles).sum(axis=1).mean() < expected < d / 3
+
+
 @pytest.mark.parametrize("delta", [0, 1e-300, 0.999])
 @pytest.mark.parametrize("epsilon", [1e-300, 1e-9, 1e9, 1e300])
 def test_extremes_give_a_plan(epsilon, delta):
     for n in (1, 10**15):
         for d in (1, 2000):
-            planned = plan(n=n, d=d, k=3, epsilon=epsilon, delta=delta, bounds=(0, 1))
-            assert planned.to_json()
-            assert str(planned)
+            for model in (KMEANS, *(OTHERS if n > 1 else ())):
+                task = {"n": n, "d": d, "k": 3, "epsilon": epsilon, "delta": delta}
+                planned = plan(**task, bounds=(0, 1), model=model)
+                assert planned.to_json()
+                assert str(planned)
 
 
 def test_it_is_public():

@@ -17,7 +17,7 @@ def blobs(k=4, n=200, seed=0):
     return make_blobs(n, centers=MIDDLES[:k], cluster_std=0.6, random_state=seed)[0]
 
 
-@pytest.mark.parametrize("criterion", ["elbow", "silhouette", "gap"])
+@pytest.mark.parametrize("criterion", ["elbow", "silhouette", "gap", "stability"])
 @pytest.mark.parametrize("k", [3, pytest.param(5, marks=pytest.mark.slow)])
 def test_every_criterion_finds_clear_clusters(criterion, k):
     curve = tuning.clusters(blobs(k), k_range=(2, 8), criterion=criterion, random_state=0)

@@ -154,29 +154,31 @@ class Synopsis:
     def k_curve(
         self,
         k_range: tuple[int, int] = (2, 20),
-        method: Criterion = "elbow",
+        by: Criterion = "elbow",
         *,
         random_state: Any = None,  # noqa: ANN401
     ) -> KCurve:
         """Score every number of clusters from k_range[0] to k_range[1], for a plot.
 
         "elbow" is the jump of cost^(−d/2) (Sugar, James 2003), which cannot tell one cluster from
-        none; "silhouette" the mean silhouette; "gap" the gap statistic, the slowest. All look at
-        the cells that stand out from the noise; where none does every score is 0 and the least k is
-        taken.
+        none; "silhouette" the mean silhouette; "gap" the gap statistic; "stability" how alike the
+        clusters of two draws of the cells and of their noise are (the adjusted Rand index), where
+        the largest k is taken that is nearly as stable as the best: the slowest, some seconds. All
+        look at the cells that stand out from the noise; where none does every score is 0 and the
+        least k is taken.
         """
         rng = np.random.default_rng(random_state)
-        return curve_of(self.layout, self.weights, self.noise_std, k_range, method, rng)
+        return curve_of(self.layout, self.weights, self.noise_std, k_range, by, rng)
 
     def choose_k(
         self,
         k_range: tuple[int, int] = (2, 20),
-        method: Criterion = "elbow",
+        by: Criterion = "elbow",
         *,
         random_state: Any = None,  # noqa: ANN401
     ) -> int:
         """Return the number of clusters in the range that scores best: see `k_curve`."""
-        return self.k_curve(k_range, method, random_state=random_state).best
+        return self.k_curve(k_range, by, random_state=random_state).best
 
     def denoised(self) -> Floats:
         """Estimates of the weights before the noise, (n_cells,), none below 0.

@@ -22,6 +22,7 @@ from sfumato.cli._options import (
     Fit,
     Force,
     Model,
+    ModelKind,
     Out,
     Perturb,
     Predict,
@@ -49,6 +50,9 @@ class Plan(Command):
         Path | None, option("FILE", "A schema, in place of --d: a category takes several columns.")
     ] = None
     delta: Delta = 0.0
+    model: Annotated[
+        ModelKind, Option(help="What will be fitted: k-means has methods to choose from.")
+    ] = ModelKind.KMEANS
     bounds: Annotated[
         list[str] | None,
         option(

@@ -245,8 +245,10 @@ def _parameters(request: o.Fit) -> dict[str, Any]:
         raise ValueError(f"--model {kind.value} finds the number of clusters: leave -k out")
     for name in counts:
         k = _n_clusters(request.k)
-        if k == "auto":
-            raise ValueError(f"-k auto is for --model kmeans: give a number with {kind.value}")
+        if k == "auto" and kind is not o.ModelKind.MEDIAN:
+            raise ValueError(
+                f"-k auto is for --model kmeans and median: give a number with {kind.value}"
+            )
         parameters[name] = k
     return parameters
 

@@ -46,6 +46,7 @@ def run(request: c.Plan) -> None:
         delta=request.delta,
         bounds=_bounds(request.bounds, d),
         n_rows_known=request.n_rows_known,
+        model=request.model.value,
     )
     if request.as_json:
         print_json(planned.to_dict())

@@ -12,12 +12,22 @@ from sfumato._core.curator import Curator
 from sfumato._core.queries.counts import Grid
 from sfumato._synopsis import Synopsis
 from sfumato._synopsis.cells import GridCells
-from sfumato.methods._base import PureMethod, Task, size_and_rest
+from sfumato.methods._base import (
+    NUMBER,
+    PlannedTask,
+    Prediction,
+    PureMethod,
+    Task,
+    size_and_rest,
+)
+from sfumato.methods.formulas import eugkm_mse
 
 # So many cells for n·ε rows: rows lie in few of them, each with more rows than noise.
 _CELLS_PER_ROW = 0.5
 _MAX_CELLS = 400_000
 _LEAST, _FEW = 8, 3
+# Numbers that are kept of each cell while regions are found.
+_ARRAYS = 32
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,16 @@ class GridHistogram(PureMethod):
                 f"2^{task.n_features} cells; at most {_MAX_CELLS:,} are counted: choose fewer "
                 "columns, up to three for clusters of any shape, or PrivateKMeans"
             )
+
+    def predict(self, task: PlannedTask) -> Prediction:
+        """The means of clusters of n/k rows, by the counts of their cells: an upper bound."""
+        self.check(task)
+        d, epsilon = task.n_features, task.after_count
+        cells = _grid(task.n * epsilon / task.max_rows_per_group, d).n_cells
+        error = eugkm_mse(task.n, d, task.k, epsilon / task.max_rows_per_group, cells)
+        memory, passes = NUMBER * _ARRAYS * cells, 1 + task.count_passes
+        note = f"{cells:,} cells, an upper bound for the means of its clusters"
+        return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
     def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Histogram:
         """Estimate the number of rows, then the counts of the grid."""

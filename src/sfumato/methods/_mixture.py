@@ -15,7 +15,7 @@ from typing import cast
 
 import numpy as np
 
-from sfumato._accounting.budget import Account, Caps, Kind, Share
+from sfumato._accounting.budget import Account, Caps, Kind, Ledger, Share
 from sfumato._base.types import Floats, Ints, Rng
 from sfumato._core.curator import CellMoments, Curator
 from sfumato._core.queries.counts import MAX_NUMBERS
@@ -37,6 +37,9 @@ from sfumato.methods._auto import Auto
 from sfumato.methods._auto.budget import is_tiny
 from sfumato.methods._auto.refine import radius_around, whole
 from sfumato.methods._base import (
+    NUMBER,
+    PlannedTask,
+    Prediction,
     Task,
     directions_of,
     gaussian_is_smaller,
@@ -45,6 +48,7 @@ from sfumato.methods._base import (
     take,
     to_view,
 )
+from sfumato.methods.formulas import step_mse
 
 # Parts of the budget: centres, the radius of the first cells, their moments; the rest is for the
 # moments of the last cells.
@@ -57,6 +61,9 @@ _MAX_EPSILON = Fraction(1000)
 _FINER = (8, 5, 3, 2)
 _NATS = 0.005
 _BEGIN = 3
+
+# The largest change of a line by one row, in squares of the radius.
+_SQUARE = 1.25
 
 # A radius leaves out such a part of the rows, or more if noise needs it.
 _OUTSIDE = 0.04
@@ -106,6 +113,27 @@ class NormalMixture:
             return Caps(pure=pure, gaussian=(task.epsilon - pure, task.delta), parts=parts)
         own = Auto().caps(replace(centers, delta=Fraction(0)))
         return Caps(pure=task.epsilon, parts=(*own.parts, task.epsilon - own.pure))
+
+    def predict(self, task: PlannedTask) -> Prediction:
+        """The means, by the sums of the last moments, with components that fill the cube."""
+        self._check(task)
+        task = cast(PlannedTask, _bounded(task))
+        first = cast(PlannedTask, _for_centers(task))
+        if is_tiny(first):
+            return Auto().predict(task)
+        expected = Auto().predict(replace(first, k=task.k * _begin(task.n_features)))
+        caps = self.caps(task)
+        account = Ledger(caps.epsilon, caps.delta).reserve("plan", caps)
+        d, k, budget = task.n_features, task.k, _Parts.of(account, task)
+        # What was left over is for the last moments; a sum has √2 times the noise of a square.
+        gone = _FIRST + _CENTERS if budget.gaussian else (_FIRST + _RADIUS) / (1 - _CENTERS)
+        noise = math.sqrt(2) * _SQUARE * budget.noise(self._line(task))
+        noise /= (1 - gone) ** (0.5 if budget.gaussian else 1)
+        error = step_mse(task.n, k, 1.0, d * (noise * math.sqrt(d) * k ** (-1 / d)) ** 2)
+        memory = expected.memory + NUMBER * _POINTS * (k + d * d)
+        note = f"{expected.note.partition(',')[0]}, then moments twice; the means, an upper bound"
+        passes = expected.passes + 3
+        return Prediction.of(task, error, memory=memory, passes=passes, note=note)
 
     def _check(self, task: Task) -> None:
         """Refuse, before any charge, what cannot run."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,12 +15,15 @@ from sfumato._synopsis import Synopsis
 from sfumato._synopsis.dendrogram import ward_linkage
 from sfumato.methods._auto import Auto
 from sfumato.methods._auto.budget import LOW
-from sfumato.methods._base import Task
+from sfumato.methods._base import NUMBER, PlannedTask, Prediction, Task
 from sfumato.methods._histogram import GridHistogram
 
 # Released weight × ε of a small cluster of cells, and how many of them there are.
 _ROWS_PER_LEAF = 30
 _FEWEST, _MOST = 16, 400
+
+
+AnyTask = TypeVar("AnyTask", bound=Task)
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,14 @@ class SmallClusters:
         few = task.n_features <= LOW
         return GridHistogram().caps(task) if few else Auto().caps(self._wider(task))
 
+    def predict(self, task: PlannedTask) -> Prediction:
+        """The means of clusters of n/k rows by the cells of the grid; or of small clusters."""
+        if task.n_features > LOW:
+            return Auto().predict(self._wider(task))
+        expected = GridHistogram().predict(task)
+        memory = expected.memory + NUMBER * (self.n_leaves or _MOST) ** 2
+        return replace(expected, memory=memory)
+
     def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Leaves:
         """Release small clusters; their tree is post-processing."""
         if task.n_features > LOW:
@@ -69,6 +81,6 @@ class SmallClusters:
         linkage = ward_linkage(points / REACH, weights)
         return Leaves(points, weights, linkage, centers.notes, centers.synopsis)
 
-    def _wider(self, task: Task) -> Task:
+    def _wider(self, task: AnyTask) -> AnyTask:
         """The same task for small clusters."""
         return replace(task, k=self.n_leaves or max(self.usual, 2 * task.k))

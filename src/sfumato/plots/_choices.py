@@ -111,7 +111,7 @@ def tradeoff(
 def choose_k(
     synopsis: Any,  # noqa: ANN401
     k_range: tuple[int, int] = (2, 20),
-    method: Criterion = "elbow",
+    by: Criterion = "elbow",
     *,
     random_state: Any = 0,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
@@ -119,7 +119,7 @@ def choose_k(
 
     `synopsis` is a synopsis, or a fitted model that has one. It costs nothing.
     """
-    curve = synopsis_of(synopsis).k_curve(k_range, method, random_state=random_state)
+    curve = synopsis_of(synopsis).k_curve(k_range, by, random_state=random_state)
     ks = curve.ks.tolist()
     bars = graph_objects().Bar(
         x=ks,

@@ -4,12 +4,14 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 import sfumato
 from sfumato import Box, Curator, Synopsis
 from sfumato._accounting.budget import Caps
 from sfumato._core.queries.counts import Grid
 from sfumato._synopsis.cells import GridCells, LooseCells
+from sfumato._synopsis.curve import agreement
 from tests.no_noise import NoNoise
 
 BOX = Box((0.0, -3.0), (1.0, 3.0))
@@ -84,16 +86,36 @@ def test_without_positive_weights_samples_are_uniform():
     assert synopsis.sample(1).shape == (1, 2)
 
 
-@pytest.mark.parametrize("method", ["elbow", "silhouette", "gap"])
-def test_chooses_three_for_three_clumps(method):
+@pytest.mark.parametrize("by", ["elbow", "silhouette", "gap", "stability"])
+def test_chooses_three_for_three_clumps(by):
     synopsis = clumps()
-    assert synopsis.choose_k((2, 8), method, random_state=0) == 3
-    curve = synopsis.k_curve((2, 8), method, random_state=0)
+    assert synopsis.choose_k((2, 8), by=by, random_state=0) == 3
+    curve = synopsis.k_curve((2, 8), by, random_state=0)
     assert curve.best == curve.ks[curve.scores.argmax()] == 3
     assert list(curve.ks) == list(range(2, 9))
     assert curve.scores.shape == curve.costs.shape == (7,)
     assert (np.diff(curve.costs) <= 1e-3).all()
-    assert curve.criterion == method
+    assert curve.criterion == by
+
+
+def test_of_stable_numbers_the_largest_is_taken():
+    """Two pairs of clumps far apart are as stable as the four clumps."""
+    four = np.array([[0.1, -2.4], [0.3, -2.4], [0.7, 2.4], [0.9, 2.4]])
+    curve = clumps(centers=four, n=6000).k_curve((1, 6), "stability", random_state=0)
+    assert curve.scores[0] == 0
+    assert min(curve.scores[[1, 3]]) > 0.97 > max(curve.scores[[2, 4, 5]])
+    assert curve.best == 4
+
+
+def test_agreement_is_the_adjusted_rand_index_of_weighted_points():
+    rng = np.random.default_rng(0)
+    one, other, times = rng.integers(3, size=40), rng.integers(4, size=40), rng.integers(1, 5, 40)
+    other[:20] = one[:20]
+    shared = agreement(one, other, times * 100.0)
+    rows = [np.repeat(labels, times * 100) for labels in (one, other)]
+    assert shared == pytest.approx(adjusted_rand_score(*rows), abs=1e-3)
+    assert agreement(one, one, times) == pytest.approx(1)
+    assert agreement(np.zeros(40, int), np.zeros(40, int), times) == 0
 
 
 @pytest.mark.parametrize("k", [2, 5, 9])
@@ -202,7 +224,7 @@ BAD = [
     (lambda: clumps().kmeans(0), "k must be"),
     (lambda: clumps().kmeans(2, n_starts=0), "n_starts"),
     (lambda: clumps().sample(0), "n must be"),
-    (lambda: clumps().choose_k((2, 4), "magic"), "elbow, silhouette, gap, got 'magic'"),
+    (lambda: clumps().choose_k((2, 4), "magic"), "elbow, silhouette, gap, stability, got 'magic'"),
     (lambda: clumps().choose_k(5), r"pair \(least, most\)"),
     (lambda: clumps().choose_k((4, 2)), "second number of k_range"),
     (lambda: clumps().choose_k((0, 2)), "first number of k_range"),
