@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import os
 import re
 from dataclasses import asdict, dataclass
@@ -165,8 +164,3 @@ def agreeing(found: list[Verified]) -> Check | None:
     right = len(digests) == 1 and None not in digests
     said = "all files are about the same model" if right else "the files are not about one model"
     return Check("model", right, said)
-
-
-def dumped(data: dict[str, Any]) -> str:
-    """JSON for a file."""
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
