@@ -229,31 +229,25 @@ def _label_axes(figure: Any, model: Any, plane: Plane) -> None:  # noqa: ANN401
 
 def _above_heat_map(figure: Any, model: Any, view: View) -> Any:  # noqa: ANN401
     """Centres in a plane on top, and below by column: from the lower bound to the upper one."""
-    from plotly.subplots import make_subplots
-
-    both = make_subplots(rows=2, cols=1, row_heights=[0.55, 0.45], vertical_spacing=0.14)
-    for trace in figure.data:
-        both.add_trace(trace, row=1, col=1)
-    place = (view.centers - view.lower) / (view.upper - view.lower)
+    names = [plain(name, 24) for name in view.names]
     heat = graph_objects().Heatmap(
-        z=place,
+        z=(view.centers - view.lower) / (view.upper - view.lower),
         y=[str(i) for i in range(len(view))],
         text=numbers_in_words(model, view),
-        customdata=[[plain(name) for name in view.names]] * len(view),
-        texttemplate="%{text}" if len(view) <= 20 and len(view.names) <= 12 else None,
+        customdata=[names] * len(view),
+        texttemplate="%{text}" if len(view) <= 20 and len(names) <= 12 else None,
         hovertemplate="cluster %{y}, %{customdata}: %{text}<extra></extra>",
         colorscale="Blues",
         zmin=0,
         zmax=1,
-        colorbar={"title": {"text": "between<br>the bounds"}, "len": 0.45, "y": 0.22},
+        colorbar={"title": {"text": "between<br>the bounds"}, "len": 0.45, "y": 0.2},
+        xaxis="x2",
+        yaxis="y2",
     )
-    both.add_trace(heat, row=2, col=1)
-    both.update_layout(figure.layout.to_plotly_json())
-    if len(view.names) <= 60:
-        names = [plain(name, 24) for name in view.names]
-        both.update_layout(xaxis2={"tickvals": list(range(len(names))), "ticktext": names})
-    both.update_layout(xaxis_domain=[0, 1], yaxis_domain=[0.55, 1])
-    both.update_layout(
-        height=760, yaxis2_title="cluster", yaxis2_type="category", yaxis2_autorange="reversed"
-    )
-    return both
+    figure.add_trace(heat)
+    across: dict[str, Any] = {"anchor": "y2", "showticklabels": len(names) <= 60}
+    across |= {"tickvals": list(range(len(names))), "ticktext": names}
+    up = {"anchor": "x2", "domain": [0, 0.4], "type": "category", "autorange": "reversed"}
+    figure.update_layout(height=760, yaxis_domain=[0.55, 1], xaxis2=across, yaxis2=up)
+    figure.update_layout(yaxis2_title="cluster")
+    return figure
