@@ -144,6 +144,15 @@ class Plan:
                 console.print(sentence)
         return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
+    def _repr_html_(self) -> str:
+        from sfumato._base.markup import element, fragment, table
+
+        said = (element("p", sentence) for sentence in sentences_of(self))
+        lines = table(
+            _titles(self), map(_cells, self.rows), caption=_title(self), numbers=range(1, 5)
+        )
+        return fragment(element("h3", "Plan"), lines, *said)
+
 
 def plan(
     *,
@@ -228,22 +237,32 @@ def table_of(plan: Plan) -> Any:  # noqa: ANN401  (rich is imported only where i
     """The methods of a plan as a rich table."""
     from rich.table import Table
 
-    delta = f", δ = {plan.delta:.3g}" if plan.delta else ""
-    title = (
-        f"Plan: {plan.n:,} rows, {plan.d} columns, {plan.k} {_FOUND.get(plan.model, 'clusters')}, "
-        f"ε = {plan.epsilon:g}{delta}"
-    )
-    table = Table(title=title, title_justify="left")
-    table.add_column("method" if plan.model == KMEANS else "model")
-    for heading in ("error", "noise", "memory", "passes"):
+    table = Table(title=f"Plan: {_title(plan)}", title_justify="left")
+    first, *numbers, last = _titles(plan)
+    table.add_column(first)
+    for heading in numbers:
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("note")
+    table.add_column(last)
     for row in plan.rows:
-        numbers = [f"{row.error:.2g}", _noise(row), _bytes(row.memory), f"{row.passes:,}"]
-        table.add_row(
-            row.method, *(numbers if row.predicted else ["–"] * 4), row.why_not or row.note
-        )
+        table.add_row(*_cells(row))
     return table
+
+
+def _titles(plan: Plan) -> tuple[str, ...]:
+    first = "method" if plan.model == KMEANS else "model"
+    return (first, "error", "noise", "memory", "passes", "note")
+
+
+def _title(plan: Plan) -> str:
+    delta = f", δ = {plan.delta:.3g}" if plan.delta else ""
+    found = f"{plan.k} {_FOUND.get(plan.model, 'clusters')}"
+    return f"{plan.n:,} rows, {plan.d} columns, {found}, ε = {plan.epsilon:g}{delta}"
+
+
+def _cells(row: PlanRow) -> list[str]:
+    """A line of the table; a method without a prediction has none."""
+    numbers = [f"{row.error:.2g}", _noise(row), _bytes(row.memory), f"{row.passes:,}"]
+    return [row.method, *(numbers if row.predicted else ["–"] * 4), row.why_not or row.note]
 
 
 def sentences_of(plan: Plan) -> list[str]:

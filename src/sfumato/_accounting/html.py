@@ -10,7 +10,7 @@ from sfumato._accounting.text import KINDS, MECHANISMS, cost_words, sentences_of
 from sfumato._base.markup import Markup, classed, element, fragment, table
 from sfumato._base.svg import SERIES, picture, rect, text
 
-_NAMES = {"pure": "pure ε", "gdp": "Gaussian noise, μ²", "approximate": "plain (ε, δ)"}
+_NAMES = {"pure": "pure", "gdp": "Gaussian noise", "approximate": "plain (ε, δ)"}
 _WIDTH = 640
 
 

@@ -18,6 +18,14 @@ def place(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
+def shortened(text: str, most: int) -> str:
+    """A name in at most so many characters: its start and its end, which tell names apart."""
+    if len(text) <= most:
+        return text
+    tail = (most - 1) // 2
+    return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
+
+
 def picture(width: float, height: float, label: str, *parts: object) -> Markup:
     """A picture of a width and a height, which a screen reader reads as its label."""
     return element(

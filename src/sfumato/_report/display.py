@@ -31,6 +31,7 @@ class Displayed(Release):
         explanation: Explanation | None = None,
         title: str | None = None,
         command: str | None = None,
+        bounds_from: str | None = None,
     ) -> None:
         """Write a report: one page that needs no network, to look at, to print and to sign.
 
@@ -44,6 +45,8 @@ class Displayed(Release):
             The title of the page.
         command : str, optional
             How the model was made, for readers who want to make it again.
+        bounds_from : str, optional
+            Where the bounds come from, in a sentence, where no schema says it of a column.
 
         """
         from sfumato._base.files import write_whole
@@ -51,7 +54,14 @@ class Displayed(Release):
         from sfumato.plots._release import model_of
 
         model_of(self)
-        write_whole(path, page(self, explanation=explanation, title=title, command=command))
+        text = page(
+            self,
+            explanation=explanation,
+            title=title,
+            command=command,
+            bounds_from=bounds_from,
+        )
+        write_whole(path, text)
 
     def _html(self) -> str:
         from sfumato._report.page import summary

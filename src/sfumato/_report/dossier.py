@@ -27,12 +27,14 @@ def dossier(
     command: str | None = None,
     title: str | None = None,
     ledger: dict[str, Any] | None = None,
+    bounds_from: str | None = None,
     date: datetime | None = None,
 ) -> dict[str, Any]:
     """Everything that is known of a release, as plain values.
 
     `explanation` is an Explanation of the model, `ledger` the entry under which a ledger keeps the
-    release. What only the owner of the rows can answer is marked "open".
+    release, `bounds_from` a sentence on where bounds come from whose source is not declared
+    elsewhere. What only the owner of the rows can answer is marked "open".
     """
     found = model_of(model)
     data = found.to_dict()
@@ -60,7 +62,7 @@ def dossier(
             "in_words": promise.sentences(),
             "not_promised": not_promised(promise.neighbours),
         },
-        "bounds": bounds_of(found),
+        "bounds": bounds_of(found, bounds_from or (ledger or {}).get("bounds_source")),
         "composition": {
             "rule": "Inside a fit pure ε, μ² of Gaussian noise and plain (ε, δ) are capped "
             "beforehand; the ε and δ of fits and explanations of the same rows add up.",
@@ -114,7 +116,7 @@ def _ledger_of(model: Any) -> dict[str, Any] | None:  # noqa: ANN401
     return None if request is None else {"request": request}
 
 
-def bounds_of(model: Any) -> list[dict[str, Any]]:  # noqa: ANN401
+def bounds_of(model: Any, stated: str | None = None) -> list[dict[str, Any]]:  # noqa: ANN401
     """What was declared of every column, and where that comes from."""
     schema = model.schema_
     if schema is not None:
@@ -122,15 +124,20 @@ def bounds_of(model: Any) -> list[dict[str, Any]]:  # noqa: ANN401
             {
                 "column": name,
                 "declared": column.public(),
-                "source": column.source or None,
+                "source": column.source or stated or None,
                 "takes_part": name in schema.features,
             }
             for name, column in schema.columns.items()
         ]
     private = any("bounds" in line.query for line in model.receipt_.lines)
-    source = "estimated privately, with a part of ε: see the receipt" if private else None
+    source = "estimated privately, with a part of ε: see the receipt" if private else stated
     ends = zip(names_of(model), model.box_.lower, model.box_.upper, strict=True)
     return [
-        {"column": name, "declared": f"{low:g} to {high:g}", "source": source, "takes_part": True}
+        {
+            "column": name,
+            "declared": f"{low:g} to {high:g}",
+            "source": source or None,
+            "takes_part": True,
+        }
         for name, low, high in ends
     ]

@@ -28,17 +28,25 @@ def page(
     title: str | None = None,
     signature: Ed25519PrivateKey | None = None,
     ledger: dict[str, Any] | None = None,
+    bounds_from: str | None = None,
     twin: dict[str, Any] | None = None,
 ) -> str:
     """Return a report of a fitted model as HTML: whole, for offline use.
 
     `signature` is the key to sign it with. The page holds its dossier as data: `twin`, if that was
-    made already, else one of the same arguments.
+    made already, else one of the other arguments, which are those of `dossier`.
     """
     found = model_of(model)
     view = view_of(found)
     told = Told.of(explanation, len(view))
-    facts = twin or dossier(found, explanation=told, command=command, title=title, ledger=ledger)
+    facts = twin or dossier(
+        found,
+        explanation=told,
+        command=command,
+        title=title,
+        ledger=ledger,
+        bounds_from=bounds_from,
+    )
     receipts = [found.receipt_, *([told.receipt] if told is not None else [])]
     promise = Promise.of(receipts)
     inside = [
@@ -51,6 +59,7 @@ def page(
         sections.not_promised(facts),
         sections.bounds(facts),
         sections.how(facts, found),
+        sections.checklist(facts),
         sections.checking(facts),
     ]
     return signed_page(_whole(facts, joined(inside)), signature)

@@ -16,39 +16,45 @@ from sfumato._base.svg import (
     place,
     rect,
     shades,
+    shortened,
     text,
 )
 from sfumato._base.types import Floats
+from sfumato._synopsis.picture import SIDE, STRIP, flat, raster, ticks_of
 from sfumato.plots._clusters import oval, spreads
 from sfumato.plots._view import (
     LEVEL,
+    MOST_CLUSTERS,
+    MOST_NUMBERS,
     Plane,
     View,
     error_radii,
     plane_of,
-    raster,
     regions,
-    short,
-    ticks_of,
 )
 
-SIDE, LEFT, BELOW = 520, 76, 52
-MOST_CLUSTERS, MOST_COLUMNS = 64, 24
+MOST_COLUMNS = 24
 
 
 def clusters(model: Any, view: View) -> Markup:  # noqa: ANN401
     """Where the clusters lie: centres as circles by size, over the released density."""
     plane = plane_of(view)
-    frame = _Frame(plane)
-    parts = [
-        *_ground(model, plane),
-        rect(0, 0, SIDE, SIDE, "frame"),
-        *_ovals(model, view, plane, frame),
-        *_dots(view, plane, frame),
+    high = SIDE if view.cube.shape[1] > 1 else STRIP
+    frame = _Frame(plane, high)
+    units = plane.of_columns
+    ticks = [
+        ticks_of(model.box_, model.schema_, i) if units and i < view.cube.shape[1] else []
+        for i in range(2)
     ]
-    inside = element("g", *parts, attributes={"transform": f"translate({LEFT} 8)"})
-    label = _said(view, plane)
-    return picture(SIDE + LEFT + 8, SIDE + BELOW + 8, label, inside, *_axes(model, plane))
+    return flat(
+        _said(view, plane),
+        *_ground(model, plane, high),
+        *_ovals(model, view, plane, frame),
+        titles=plane.titles,
+        ticks=(ticks[0], ticks[1]),
+        above=_dots(view, plane, frame),
+        high=high,
+    )
 
 
 def _said(view: View, plane: Plane) -> str:
@@ -67,29 +73,24 @@ def _said(view: View, plane: Plane) -> str:
 class _Frame:
     """From the plane to pixels: the cube is the frame; directions are fitted into it."""
 
-    def __init__(self, plane: Plane) -> None:
-        points = plane.points
-        if plane.of_columns or not len(points):
-            self.low, self.span = np.array([-1.0, -1.0]), 2.0
-            return
-        low, high = points.min(axis=0), points.max(axis=0)
-        self.span = 1.3 * max(float((high - low).max()), 1e-9)
-        self.low = (low + high) / 2 - self.span / 2
+    def __init__(self, plane: Plane, high: int) -> None:
+        self.low, self.span = plane.frame
+        self.high = high
 
     def __call__(self, points: Floats) -> Floats:
-        flat: Floats = (points - self.low) / self.span * SIDE
-        flat[:, 1] = SIDE - flat[:, 1]
-        return flat
+        pixels: Floats = (points - self.low) / self.span * (SIDE, self.high)
+        pixels[:, 1] = self.high - pixels[:, 1]
+        return pixels
 
 
-def _ground(model: Any, plane: Plane) -> list[Markup]:  # noqa: ANN401
+def _ground(model: Any, plane: Plane, high: int) -> list[Markup]:  # noqa: ANN401
     """The synopsis as a density, and regions of density clusters in their colours."""
     if not plane.of_columns:
         return []
     found = []
     synopsis = getattr(model, "synopsis_", None)
     if synopsis is not None:
-        found.append(shades(raster(synopsis), SIDE, SIDE))
+        found.append(shades(raster(synopsis), SIDE, high))
     labels = regions(model)
     for i in range(0 if labels is None else len(model.cluster_sizes_)):
         inside = shades((labels == i).astype(np.float64), SIDE, SIDE, 1)
@@ -102,10 +103,10 @@ def _ovals(model: Any, view: View, plane: Plane, frame: _Frame) -> list[Markup]:
     spread = spreads(model, plane)
     if spread is not None:
         found += [path(frame(oval(plane.points[i], x)), "spread") for i, x in enumerate(spread)]
-    radii = error_radii(view) if view.cube.shape[1] == 2 else None
+    radii = error_radii(view)
     if radii is not None:
         ovals = [oval(plane.points[i], np.diag(r)) for i, r in enumerate(radii)]
-        found += [path(frame(np.clip(each, -1, 1)), "error") for each in ovals]
+        found += [path(frame(each), "error") for each in ovals]
     return found
 
 
@@ -113,38 +114,13 @@ def _dots(view: View, plane: Plane, frame: _Frame) -> list[Markup]:
     largest = max(float(view.sizes.max(initial=0)), 1e-300)
     most = 16 if len(view) <= 20 else 9
     found = []
-    for i, (x, y) in enumerate(frame(plane.points.copy())):
+    for i, (x, y) in enumerate(frame(plane.points)):
         radius = 4 + most * float(np.sqrt(np.clip(view.sizes[i] / largest, 0, 1)))
         title = element("title", f"cluster {i}, {_size(view, view.sizes[i])}")
         found.append(circle(x, y, radius, f"dot f{i % SERIES}", title))
-    for i, (x, y) in enumerate(frame(plane.points.copy())):
-        found.append(text(x, y + 4, i, "halo", "middle"))
-    return found
-
-
-def _axes(model: Any, plane: Plane) -> list[Markup]:  # noqa: ANN401
-    found = [
-        text(LEFT + SIDE / 2, SIDE + BELOW + 2, short(plane.titles[0], 70), "label", "middle"),
-        element(
-            "text",
-            short(plane.titles[1], 70),
-            attributes={
-                "transform": f"translate(14 {place(8 + SIDE / 2)}) rotate(-90)",
-                "text-anchor": "middle",
-                "class": "label",
-            },
-        ),
-    ]
-    if not plane.of_columns:
-        return found
-    for c, said in ticks_of(model, 0):
-        x = LEFT + (c + 1) / 2 * SIDE
-        found += [line(x, SIDE + 8, x, SIDE + 13, "axis")]
-        found += [text(x, SIDE + 28, short(said, 14), "label", "middle")]
-    for c, said in ticks_of(model, 1) if plane.directions.shape[1] > 1 else []:
-        y = 8 + (1 - c) / 2 * SIDE
-        found += [line(LEFT - 5, y, LEFT, y, "axis")]
-        found += [text(LEFT - 9, y + 4, short(said, 8), "label", "end")]
+    if len(view) <= MOST_NUMBERS:
+        for i, (x, y) in enumerate(frame(plane.points)):
+            found.append(text(x, y + 4, i, "halo", "middle"))
     return found
 
 
@@ -191,18 +167,19 @@ def columns(view: View) -> Markup:
         order = np.sort(np.argsort(-placed.std(axis=0))[:MOST_COLUMNS])
     rows = min(len(view), MOST_CLUSTERS)
     wide = min(44.0, 560 / len(order))
+    names = [shortened(view.names[column], 26) for column in order]
+    top = 16 + 6 * max(map(len, names))
     parts = []
-    for j, column in enumerate(order):
-        name = short(view.names[column], 26)
-        where = f"translate({place(46 + (j + 0.6) * wide)} 150) rotate(-55)"
+    for j, name in enumerate(names):
+        where = f"translate({place(46 + (j + 0.6) * wide)} {top - 8}) rotate(-55)"
         parts.append(element("text", name, attributes={"transform": where, "class": "label"}))
     for i in range(rows):
-        parts.append(text(38, 158 + 18 * i + 13, i, "label", "end"))
+        parts.append(text(38, top + 18 * i + 13, i, "label", "end"))
         for j, column in enumerate(order):
             shade = int(np.ceil(placed[i, column] * 9))
             said = f"cluster {i}, {view.names[column]}: {view.centers[i, column]:,.4g}"
             box = rect(
-                44 + j * wide, 158 + 18 * i, wide - 1, 17, f"d{shade}", element("title", said)
+                44 + j * wide, top + 18 * i, wide - 1, 17, f"d{shade}", element("title", said)
             )
             parts.append(box)
     whole = classed("g", "shades", joined(parts))
@@ -210,4 +187,4 @@ def columns(view: View) -> Markup:
         f"Heat map: {rows} clusters by {len(order)} columns, from the lower bound (light) to the "
         "upper bound (dark). The table of centres has the numbers."
     )
-    return picture(44 + wide * len(order) + 90, 160 + 18 * rows, label, whole)
+    return picture(44 + wide * len(order) + 90, top + 2 + 18 * rows, label, whole)

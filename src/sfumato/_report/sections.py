@@ -11,12 +11,21 @@ import numpy as np
 from sfumato._accounting import html as receipts
 from sfumato._accounting.receipt import Receipt
 from sfumato._accounting.text import sentences_of
-from sfumato._base.markup import Markup, classed, element, joined, table
+from sfumato._base.markup import Markup, classed, element, escaped, joined, table
 from sfumato._base.svg import SERIES
+from sfumato._base.types import Floats
 from sfumato._report import pictures
 from sfumato._report.words import Promise
-from sfumato._schema.words import number
-from sfumato.plots._view import LEVEL, View, rows_in_words
+from sfumato.plots._view import (
+    LEVEL,
+    MOST_CLUSTERS,
+    MOST_NUMBERS,
+    View,
+    error_radii,
+    plane_of,
+    rows_in_words,
+    with_error,
+)
 
 _LINKS = {
     "guarantee": "Guarantee",
@@ -26,6 +35,7 @@ _LINKS = {
     "limits": "What is not promised",
     "bounds": "Bounds",
     "how": "How it was made",
+    "checklist": "Checklist",
     "checking": "Checking it",
 }
 MOST_LINES, MOST_COLUMNS = 200, 24
@@ -63,9 +73,10 @@ def guarantee(facts: dict[str, Any], promise: Promise) -> Markup:
     quote = element("blockquote", *(element("p", s) for s in promise.sentences()))
     beliefs = promise.beliefs()
     lines = table(
-        ("belief before that it is in the data", "belief after, at most"),
+        ("belief before", "belief after, at most"),
         beliefs,
-        caption="What a reader of this release can come to believe",
+        caption=f"What a reader of this release can come to believe: that {promise.member} is in "
+        "the data",
         numbers=[0, 1],
     )
     unit = element("p", f"Unit of privacy: {promise.unit}.")
@@ -76,16 +87,24 @@ def figure(model: Any, view: View) -> Markup:  # noqa: ANN401
     """The picture of the clusters with what it shows."""
     if not len(view):
         return element("p", "No cluster stands out from the noise.")
+    plane, errors = plane_of(view), error_radii(view)
     parts = ["Circles are centres, their area is the size."]
-    flat = view.cube.shape[1] <= 2
-    if flat and getattr(model, "synopsis_", None) is not None:
+    if plane.of_columns and getattr(model, "synopsis_", None) is not None:
         parts.append("The shading is the released noisy density.")
-    if flat and view.errors is not None:
-        parts.append(f"Ellipses are where a centre lies with a probability of {LEVEL:.0%}.")
+    oval = "Lines" if view.cube.shape[1] == 1 else "Ellipses"
+    if errors is not None:
+        parts.append(
+            f"{oval} are where a centre lies with a probability of {LEVEL:.0%}; those smaller "
+            "than a circle are hidden by it."
+        )
+    if hasattr(model, "cell_labels_") and view.cube.shape[1] == 2:
+        parts.append("Coloured cells are the regions of the clusters.")
     if hasattr(model, "covariances_"):
-        parts.append("Dashed ellipses are two deviations of a component.")
-    if not flat:
+        parts.append(f"Dashed {oval.lower()} are two deviations of a component.")
+    if not plane.of_columns:
         parts.append("Both directions are those in which the released centres differ most.")
+    if len(view) > MOST_NUMBERS:
+        parts.append("The numbers of the clusters are in the table.")
     caption = element("figcaption", " ".join(parts))
     return element("figure", pictures.clusters(model, view), caption)
 
@@ -106,25 +125,24 @@ def centers(model: Any, view: View) -> Markup:  # noqa: ANN401
     """Sizes as bars, and a table of all centres."""
     if not len(view):
         return _section("centres", element("p", "There is none."))
-    return _section(
-        "centres", element("figure", pictures.sizes(view)), table_of_centers(model, view)
-    )
+    most = MOST_CLUSTERS
+    some = f"The largest {most} of {len(view):,} clusters." if len(view) > most else ""
+    drawn = element("figure", pictures.sizes(view), element("figcaption", some) if some else "")
+    return _section("centres", drawn, table_of_centers(model, view))
 
 
 def table_of_centers(model: Any, view: View) -> Markup:  # noqa: ANN401
     """Sizes and centres in the user's units, with ± where the noise is known."""
     names, lines = rows_in_words(model, view)
-    errors = _errors(model, view)
+    if view.errors is not None and model.schema_ is None:
+        lines = _with_errors(view, view.errors)
     rows = []
     for i, cells in enumerate(lines[:MOST_LINES]):
         key = classed("span", f"key f{i % SERIES}")
-        said = [
-            f"{cell}{errors[i][j]}" if errors else cell
-            for j, cell in enumerate(cells[:MOST_COLUMNS])
-        ]
-        rows.append([Markup(f"{key} {i}"), _size(view, i), *said])
+        rows.append([Markup(f"{key} {i}"), _size(view, i), *cells[:MOST_COLUMNS]])
     titles = ["cluster", view.unit, *names[:MOST_COLUMNS]]
-    level = f" ± is an interval of {LEVEL:.0%}." if errors or view.size_errors is not None else ""
+    known = view.errors is not None or view.size_errors is not None
+    level = f" ± is an interval of {LEVEL:.0%}." if known else ""
     more = {"clusters": len(lines) - MOST_LINES, "columns": len(names) - MOST_COLUMNS}
     hidden = " and ".join(f"{n:,} more {what}" for what, n in more.items() if n > 0)
     caption = f"Centres of the clusters.{level}"
@@ -142,16 +160,13 @@ def _size(view: View, i: int) -> str:
     return f"{said} ± {half:.1%}" if share else f"{said} ± {half:,.0f}"
 
 
-def _errors(model: Any, view: View) -> list[list[str]]:  # noqa: ANN401
-    """Half the interval of every number of a centre, in words; none with a schema of levels."""
-    if view.errors is None or model.schema_ is not None:
-        return []
-    half = (view.errors[:, :, 1] - view.errors[:, :, 0]) / 2
-    ends = zip(view.lower.tolist(), view.upper.tolist(), strict=True)
-    pairs = list(ends)
+def _with_errors(view: View, errors: Floats) -> list[list[str]]:
+    """Centres with half the interval of every number."""
+    ends = list(zip(view.lower.tolist(), view.upper.tolist(), strict=True))
+    halves = np.nan_to_num(errors[:, :, 1] - errors[:, :, 0]) / 2
     return [
-        [f" ± {number(x, *pair)}" for x, pair in zip(line, pairs, strict=True)]
-        for line in np.nan_to_num(half).tolist()
+        [with_error(x, half, *end) for x, half, end in zip(found, apart, ends, strict=True)]
+        for found, apart in zip(view.centers.tolist(), halves.tolist(), strict=True)
     ]
 
 
@@ -185,7 +200,8 @@ def budget(spent: Sequence[Receipt]) -> Markup:
 def _notes(receipt: Receipt) -> list[str]:
     """What a receipt says beside its numbers, but for what the table of centres has."""
     said = sentences_of(replace(receipt, centers=()))
-    return [each.removeprefix("Note: ") for each in said if not each.startswith("Promise:")]
+    plain = [each.removeprefix("Note: ") for each in said if not each.startswith("Promise:")]
+    return [each[:1].upper() + each[1:] for each in plain]
 
 
 def not_promised(facts: dict[str, Any]) -> Markup:
@@ -196,7 +212,7 @@ def not_promised(facts: dict[str, Any]) -> Markup:
 
 def bounds(facts: dict[str, Any]) -> Markup:
     """What was declared of every column, and where that comes from."""
-    open_ = classed("span", "open", "not stated: the owner must answer")
+    open_ = classed("span", "open", "Not stated: the owner must answer.")
     lines = [
         (
             each["column"],
@@ -218,7 +234,8 @@ def bounds(facts: dict[str, Any]) -> Markup:
 def how(facts: dict[str, Any], model: Any) -> Markup:  # noqa: ANN401
     """The command, the settings, and the digest of the model."""
     command = facts["command"]
-    made = element("pre", element("code", command)) if command else ""
+    written = element("p", "The command that wrote this page:")
+    made = joined([written, element("pre", element("code", command))]) if command else ""
     settings = {
         "kind of model": facts["model"]["kind"],
         "method": facts["model"]["method"],
@@ -233,6 +250,24 @@ def how(facts: dict[str, Any], model: Any) -> Markup:  # noqa: ANN401
         Markup(f"{element('dt', name)}{element('dd', value)}") for name, value in settings.items()
     ]
     return _section("how", made, element("dl", *pairs))
+
+
+def checklist(facts: dict[str, Any]) -> Markup:
+    """The points of NIST SP 800-226: what is answered, and what the owner must answer."""
+    points = facts["nist_sp_800_226"]["points"]
+    lines = [(each["question"], _answer(each), each["section"]) for each in points]
+    count = sum(each["status"] == "open" for each in points)
+    why = f"{facts['nist_sp_800_226']['followed']} {count} of {len(points)} points are open."
+    caption = "Points of NIST SP 800-226"
+    listed = table(("question", "answer", "section"), lines, caption=caption)
+    return _section("checklist", element("p", why), listed)
+
+
+def _answer(point: dict[str, str]) -> Markup:
+    if point["status"] != "open":
+        return escaped(point["answer"])
+    hint = f" {point['hint']}" if point["hint"] else ""
+    return joined([classed("span", "open", "The owner must answer."), hint])
 
 
 def checking(facts: dict[str, Any]) -> Markup:

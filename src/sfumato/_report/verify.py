@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import html
-import json
 import os
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from sfumato._accounting.receipt import Receipt
 from sfumato._base.files import read_whole
+from sfumato._base.markup import escaped
 from sfumato._report.arithmetic import claim_of, exact, problems_of
+from sfumato._report.dossier import FORMAT
 from sfumato._report.seal import (
     SEAL,
     Damaged,
@@ -23,6 +25,7 @@ from sfumato._report.seal import (
     opened_page,
     read_json,
 )
+from sfumato._report.words import Promise
 
 CANNOT = (
     "It cannot be checked here that the rows, the bounds and the unit of privacy were as declared, "
@@ -82,7 +85,11 @@ def _page(where: str, text: str, key: bytes | None) -> Verified:
         raise Damaged("the report does not hold its dossier")
     facts = read_json(data[0])
     sealed = Seal.from_dict(read_json(html.unescape(seal))) if seal else None
-    checks = (*_sealing(sealed, blank.encode("utf-8"), key), *_dossier(facts))
+    checks = (
+        *_sealing(sealed, blank.encode("utf-8"), key),
+        *_dossier(facts),
+        _words(facts, text),
+    )
     return Verified(where, "report", checks, _model_in(facts))
 
 
@@ -91,7 +98,8 @@ def _json(where: str, data: dict[str, Any], key: bytes | None) -> Verified:
     content = canonical(data)
     checks = _sealing(sealed, content, key)
     if "dossier_format" in data:
-        return Verified(where, "dossier", (*checks, *_dossier(data)), _model_in(data))
+        checks = (*checks, *_dossier(data), _words(data))
+        return Verified(where, "dossier", checks, _model_in(data))
     if "receipt" not in data or "format" not in data:
         raise Damaged("it is not a report, a model or a dossier of sfumato")
     checks = (*checks, *_receipt(data["receipt"], "receipt"))
@@ -111,7 +119,8 @@ def _sealing(seal: Seal | None, content: bytes, key: bytes | None) -> tuple[Chec
 
 def _signature(seal: Seal | None, content: bytes, key: bytes | None) -> Check:
     if seal is None or not seal.signature:
-        said = "the file is not signed" + (", and a key was given" if key else "")
+        given = ", and a key was given" if key else ": anybody can have written it"
+        said = f"the file is not signed{given}"
         return Check("signature", None if key is None else False, said)
     name = fingerprint(seal.key)
     if not holds(seal, content):
@@ -151,6 +160,21 @@ def _dossier(facts: dict[str, Any]) -> tuple[Check, ...]:
     return (*checks, Check("guarantee", right, f"the stated guarantee {said}"))
 
 
+def _words(facts: dict[str, Any], page: str | None = None) -> Check:
+    """Whether the guarantee in words says the numbers of the receipts, also on the page."""
+    if facts.get("dossier_format") != FORMAT:
+        return Check("words", None, "written in another format: read the numbers")
+    try:
+        receipts = [Receipt.from_dict(each) for each in facts["composition"]["receipts"]]
+        right = facts["guarantee"]["in_words"] == (said := Promise.of(receipts).sentences())
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+        return Check("words", False, "the dossier cannot be read")
+    if page is not None:
+        right = right and all(escaped(sentence) in page for sentence in said)
+    found = "say" if right else "do not say"
+    return Check("words", right, f"the words of the guarantee {found} its numbers")
+
+
 def _model_in(facts: dict[str, Any]) -> str | None:
     model = facts.get("model")
     digest = model.get("sha256_of_canonical_json") if isinstance(model, dict) else None
@@ -165,8 +189,3 @@ def agreeing(found: list[Verified]) -> Check | None:
     right = len(digests) == 1 and None not in digests
     said = "all files are about the same model" if right else "the files are not about one model"
     return Check("model", right, said)
-
-
-def dumped(data: dict[str, Any]) -> str:
-    """JSON for a file."""
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"

@@ -51,9 +51,14 @@ class Promise:
             return "one row of the table"
         return f"{self.neighbours}, which is all that is used of a person"
 
+    @property
+    def member(self) -> str:
+        """Whose being there is hidden."""
+        return "a given row" if self.neighbours == ONE_ROW else "a given person (group of rows)"
+
     def sentences(self) -> list[str]:
         """The guarantee, in sentences that can be quoted."""
-        member = "a given row" if self.neighbours == ONE_ROW else "a given person (group of rows)"
+        member = self.member
         most = percent(after(0.5, self.epsilon, self.delta))
         if not self.delta:
             belief = (

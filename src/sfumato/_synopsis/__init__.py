@@ -91,6 +91,11 @@ class Synopsis:
             f"± {self.noise_std:.3g} rows each)"
         )
 
+    def _repr_html_(self) -> str:
+        from sfumato._synopsis.picture import shown
+
+        return shown(self)
+
     def __len__(self) -> int:
         return len(self.layout)
 

@@ -94,6 +94,10 @@ class Report(Command):
     ledger: Annotated[
         str | None, option("LEDGER", "Name the entry of the ledger that keeps this model.")
     ] = None
+    bounds_from: Annotated[
+        str | None,
+        option("TEXT", "Where the bounds come from, in a sentence, if no schema or ledger says."),
+    ] = None
     force: Force = False
 
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from sfumato._base.files import read_whole, write_whole
 from sfumato._ledger.books import releases_in
-from sfumato._ledger.durable import open_store
+from sfumato._ledger.durable import facts_of, open_store
 from sfumato._ledger.store import digest_of
 from sfumato._released_model import text_of
 from sfumato._report.dossier import dossier
@@ -58,6 +58,7 @@ def run(request: c.Report) -> None:
         "title": request.title,
         "command": command_line(),
         "ledger": None if request.ledger is None else _kept(model, request.ledger),
+        "bounds_from": request.bounds_from,
     }
     # One date for both.
     twin = dossier(model, **facts)
@@ -85,10 +86,11 @@ def _json_in(path: Path) -> dict[str, Any]:
 
 def _kept(model: Any, ledger: str) -> dict[str, Any]:  # noqa: ANN401
     """The entry of a ledger that keeps this model; refused where there is none."""
-    digest = digest_of(text_of(model))
-    for line in releases_in(open_store(ledger)):
+    digest, store = digest_of(text_of(model)), open_store(ledger)
+    for line in releases_in(store):
         if line["digest"] == digest:
-            return {name: line[name] for name in ("dataset", "request", "at", "guarantee")}
+            entry = {name: line[name] for name in ("dataset", "request", "at", "guarantee")}
+            return entry | {"bounds_source": facts_of(store, line["dataset"]).bounds_source}
     raise ValueError(f"{ledger} keeps no release with the contents of this model")
 
 

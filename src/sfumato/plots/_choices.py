@@ -12,9 +12,9 @@ import numpy as np
 from sfumato._accounting.text import cost_words
 from sfumato._planning import Plan, plan
 from sfumato._synopsis.curve import Criterion
-from sfumato.plots._figure import COLOURS, DENSITY, figure_of, graph_objects
+from sfumato._synopsis.picture import raster, ticks_of, titles_of
+from sfumato.plots._figure import COLOURS, DENSITY, figure_of, graph_objects, label_axis, plain
 from sfumato.plots._release import receipt_of, refused, synopsis_of
-from sfumato.plots._view import raster, short
 
 _COLUMNS = ("method", "epsilon", "run", "cost", "ratio", "seconds")
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
@@ -32,17 +32,15 @@ def budget(receipt: Any) -> Any:  # noqa: ANN401
     bars = []
     for i, (line, times) in enumerate(lines):
         share = times * float(Fraction(line.cost)) / totals[line.kind]
-        said = (
-            f"{line.query}<br>{times} × {cost_words(line.kind, line.cost, line.delta)}, {share:.0%}"
-        )
+        cost = f"{times} × {cost_words(line.kind, line.cost, line.delta)}, {share:.0%}"
         bars.append(
             graph_objects().Bar(
                 x=[share],
                 y=[names[line.kind]],
                 orientation="h",
-                name=short(line.query, 60),
+                name=plain(line.query, 60),
                 marker={"color": COLOURS[i % len(COLOURS)], "line": {"color": "white", "width": 1}},
-                hovertext=[said],
+                hovertext=[f"{plain(line.query, 200)}<br>{cost}"],
                 hoverinfo="text",
             )
         )
@@ -95,17 +93,23 @@ def tradeoff(
         if not np.isnan(found).all()
     ]
     title = f"Predicted error: {planned.n:,} rows, {planned.d} columns, {planned.k} centres"
+    lines.append(_level(grid, planned.d / 3, "no better than guessing"))
     figure = figure_of(lines, title=title, x="ε", y="mean squared error of a centre")
-    figure.update_xaxes(type="log")
-    figure.update_yaxes(type="log", exponentformat="power")
+    figure.update_xaxes(type="log", dtick="D2")
+    figure.update_yaxes(type="log", exponentformat="power", dtick=1)
     figure.add_vline(x=planned.epsilon, line_dash="dash", line_color="#777777")
-    figure.add_hline(
-        y=planned.d / 3,
-        line_dash="dot",
-        line_color="#777777",
-        annotation_text="no better than guessing",
-    )
     return figure
+
+
+def _level(across: Sequence[float], height: float, name: str) -> Any:  # noqa: ANN401
+    """A dotted line from end to end, which the legend names."""
+    return graph_objects().Scatter(
+        x=[min(across), max(across)],
+        y=[height, height],
+        mode="lines",
+        name=name,
+        line={"dash": "dot", "color": "#777777", "width": 1.5},
+    )
 
 
 def choose_k(
@@ -143,20 +147,23 @@ def synopsis(synopsis: Any) -> Any:  # noqa: ANN401
     found = synopsis_of(synopsis)
     picture = raster(found, 128)
     places = np.linspace(-1, 1, 257)[1::2]
-    names = found.schema.coordinate_names if found.schema else None
-    titles = [names[i] if names else f"column {i}" for i in range(found.box.n_features)]
-    low, high = np.array(found.box.lower), np.array(found.box.upper)
-    x = low[0] + (places + 1) / 2 * (high[0] - low[0])
+    titles = [plain(name) for name in titles_of(found)]
     title = f"{len(found):,} noisy counts, ± {found.noise_std:.3g} rows each"
     if len(picture) == 1:
-        line = graph_objects().Scatter(x=x, y=picture[0], mode="lines", line_shape="hvh")
-        return figure_of([line], title=title, x=titles[0], y="rows per pixel")
-    y = low[1] + (places + 1) / 2 * (high[1] - low[1])
-    colours = {"title": {"text": "rows per pixel"}}
-    heat = graph_objects().Heatmap(z=picture, x=x, y=y, colorscale=DENSITY, colorbar=colours)
-    if len(titles) > 2:
-        title += f"; the other {len(titles) - 2} columns summed"
-    return figure_of([heat], title=title, x=titles[0], y=titles[1])
+        line = graph_objects().Scatter(x=places, y=picture[0], mode="lines", line_shape="hvh")
+        figure = figure_of([line], title=title, x=titles[0], y="rows per pixel")
+    else:
+        colours = {"title": {"text": "rows per pixel"}}
+        heat = graph_objects().Heatmap(
+            z=picture, x=places, y=places, colorscale=DENSITY, colorbar=colours, hoverinfo="z"
+        )
+        if len(titles) > 2:
+            title += f"; the other {len(titles) - 2} columns summed"
+        figure = figure_of([heat], title=title, x=titles[0], y=titles[1])
+    axes = (figure.update_xaxes, figure.update_yaxes)[: min(len(titles), 2)]
+    for i, update in enumerate(axes):
+        label_axis(update, ticks_of(found.box, found.schema, i))
+    return figure
 
 
 def compare(frame: Any) -> Any:  # noqa: ANN401
@@ -168,7 +175,9 @@ def compare(frame: Any) -> Any:  # noqa: ANN401
     """
     table = _tidy(frame)
     methods = list(dict.fromkeys(table["method"]))
-    figure = figure_of([], title="Cost against that of k-means without privacy", x="ε", y="ratio")
+    figure = figure_of(
+        [], title="Cost over that of k-means without privacy", x="ε", y="ratio of costs"
+    )
     for i, name in enumerate(methods):
         mine = [j for j, each in enumerate(table["method"]) if each == name]
         epsilons = sorted({float(table["epsilon"][j]) for j in mine})
@@ -182,7 +191,7 @@ def compare(frame: Any) -> Any:  # noqa: ANN401
                 x=epsilons,
                 y=middle,
                 mode="lines+markers",
-                name=str(name),
+                name=plain(str(name)),
                 line={"dash": _DASHES[i // len(COLOURS) % len(_DASHES)]},
                 error_y={
                     "type": "data",
@@ -192,8 +201,8 @@ def compare(frame: Any) -> Any:  # noqa: ANN401
                 },
             )
         )
-    figure.update_xaxes(type="log")
-    figure.add_hline(y=1, line_dash="dot", line_color="#777777")
+    figure.add_trace(_level(table["epsilon"], 1.0, "k-means without privacy"))
+    figure.update_xaxes(type="log", dtick="D2")
     return figure
 
 

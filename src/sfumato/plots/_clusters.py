@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 
 from sfumato._base.types import Floats
-from sfumato.plots._figure import COLOURS, DENSITY, figure_of, graph_objects
+from sfumato._synopsis.picture import raster, ticks_of
+from sfumato.plots._figure import COLOURS, DENSITY, figure_of, graph_objects, label_axis, plain
 from sfumato.plots._release import model_of
 from sfumato.plots._view import (
     LEVEL,
+    MOST_NUMBERS,
     Plane,
     View,
     error_radii,
+    numbers_in_words,
     plane_of,
-    raster,
     regions,
-    short,
-    ticks_of,
     view_of,
 )
 
@@ -38,13 +38,13 @@ def clusters(model: Any) -> Any:  # noqa: ANN401
     figure = figure_of(
         [*_density(found, plane), *_regions(found), *_ellipses(found, view, plane)],
         title=f"{len(view)} clusters, released with ε = {found.receipt_.epsilon:g}",
-        x=short(plane.titles[0], 60),
-        y=short(plane.titles[1], 60),
+        x=plain(plane.titles[0]),
+        y=plain(plane.titles[1], 40),
     )
     if len(view):
         figure.add_trace(_centers(view, plane))
     _label_axes(figure, found, plane)
-    return figure if view.cube.shape[1] <= 2 else _beside_heat_map(figure, view)
+    return figure if view.cube.shape[1] <= 2 else _above_heat_map(figure, found, view)
 
 
 def sizes(model: Any) -> Any:  # noqa: ANN401
@@ -110,6 +110,7 @@ def _density(model: Any, plane: Plane) -> list[Any]:  # noqa: ANN401
             z=np.sqrt(picture),
             x=places,
             y=places if len(picture) > 1 else [0.0],
+            dy=2.0,
             colorscale=DENSITY,
             showscale=False,
             hoverinfo="skip",
@@ -142,7 +143,7 @@ def _regions(model: Any) -> list[Any]:  # noqa: ANN401
 def _ellipses(model: Any, view: View, plane: Plane) -> list[Any]:  # noqa: ANN401
     """Error ellipses of the centres, and of mixtures how far the components spread."""
     found = []
-    radii = error_radii(view) if plane.of_columns and view.cube.shape[1] == 2 else None
+    radii = error_radii(view)
     if radii is not None:
         ovals = [oval(plane.points[i], np.diag(radii[i])) for i in range(len(view))]
         found.append(_outline(ovals, f"error of the centre, {LEVEL:.0%}", "solid"))
@@ -201,8 +202,9 @@ def _centers(view: View, plane: Plane) -> Any:  # noqa: ANN401
             "opacity": 0.75,
             "line": {"color": "white", "width": 1},
         },
-        text=[str(i) for i in range(len(view))],
+        text=[str(i) for i in range(len(view))] if len(view) <= MOST_NUMBERS else None,
         textposition="top center",
+        textfont={"weight": 700, "shadow": ", ".join(["0 0 3px white"] * 4)},
         hovertext=said,
         hoverinfo="text",
         name="centres, area by size",
@@ -211,39 +213,41 @@ def _centers(view: View, plane: Plane) -> Any:  # noqa: ANN401
 
 def _label_axes(figure: Any, model: Any, plane: Plane) -> None:  # noqa: ANN401
     """Ticks in the user's units, where an axis is a column."""
+    updates = (figure.update_xaxes, figure.update_yaxes)
     if not plane.of_columns:
+        (low, high), span = plane.frame
+        for update, start in zip(updates, (low, high), strict=True):
+            update(range=[start, start + span])
         return
     d = plane.directions.shape[1]
-    for i, update in enumerate((figure.update_xaxes, figure.update_yaxes)):
-        ticks = ticks_of(model, i) if i < d else []
-        values, labels = [t[0] for t in ticks], [t[1] for t in ticks]
-        update(range=[-1.05, 1.05], tickvals=values, ticktext=labels)
+    for i, update in enumerate(updates):
+        label_axis(update, ticks_of(model.box_, model.schema_, i) if i < d else [])
+    if d == 1:
+        figure.update_layout(height=300)
+        figure.update_yaxes(showgrid=False, zeroline=False)
 
 
-def _beside_heat_map(figure: Any, view: View) -> Any:  # noqa: ANN401
+def _above_heat_map(figure: Any, model: Any, view: View) -> Any:  # noqa: ANN401
     """Centres in a plane on top, and below by column: from the lower bound to the upper one."""
-    from plotly.subplots import make_subplots
-
-    both = make_subplots(rows=2, cols=1, row_heights=[0.55, 0.45], vertical_spacing=0.14)
-    for trace in figure.data:
-        both.add_trace(trace, row=1, col=1)
-    place = (view.centers - view.lower) / (view.upper - view.lower)
+    names = [plain(name, 24) for name in view.names]
     heat = graph_objects().Heatmap(
-        z=place,
-        x=[short(name, 24) for name in view.names],
+        z=(view.centers - view.lower) / (view.upper - view.lower),
         y=[str(i) for i in range(len(view))],
-        text=[[f"{x:.4g}" for x in line] for line in view.centers],
-        texttemplate="%{text}" if view.centers.size <= 200 else None,
-        hovertemplate="cluster %{y}, %{x}: %{text}<extra></extra>",
+        text=numbers_in_words(model, view),
+        customdata=[names] * len(view),
+        texttemplate="%{text}" if len(view) <= 20 and len(names) <= 12 else None,
+        hovertemplate="cluster %{y}, %{customdata}: %{text}<extra></extra>",
         colorscale="Blues",
         zmin=0,
         zmax=1,
-        colorbar={"title": {"text": "between<br>the bounds"}, "len": 0.45, "y": 0.22},
+        colorbar={"title": {"text": "between<br>the bounds"}, "len": 0.45, "y": 0.2},
+        xaxis="x2",
+        yaxis="y2",
     )
-    both.add_trace(heat, row=2, col=1)
-    both.update_layout(figure.layout.to_plotly_json())
-    both.update_layout(xaxis_domain=[0, 1], yaxis_domain=[0.55, 1])
-    both.update_layout(
-        height=760, yaxis2_title="cluster", yaxis2_type="category", yaxis2_autorange="reversed"
-    )
-    return both
+    figure.add_trace(heat)
+    across: dict[str, Any] = {"anchor": "y2", "showticklabels": len(names) <= 60}
+    across |= {"tickvals": list(range(len(names))), "ticktext": names}
+    up = {"anchor": "x2", "domain": [0, 0.4], "type": "category", "autorange": "reversed"}
+    figure.update_layout(height=760, yaxis_domain=[0.55, 1], xaxis2=across, yaxis2=up)
+    figure.update_layout(yaxis2_title="cluster")
+    return figure

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sfumato._base import extra
 from sfumato._base.files import atomic_path
+from sfumato._base.svg import shortened
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d00", "#555555")
 """Told apart by the colour-blind as well (Okabe and Ito 2008, yellow made darker)."""
@@ -27,6 +30,11 @@ def graph_objects() -> Any:  # noqa: ANN401
     return found
 
 
+def plain(text: str, most: int = 72) -> str:
+    """A name of a user for a figure: Plotly reads tags in texts, and these are none."""
+    return html.escape(shortened(text, most), quote=False)
+
+
 def figure_of(traces: Any, *, title: str, x: str = "", y: str = "") -> Any:  # noqa: ANN401
     """A figure of these traces, in our looks."""
     figure = graph_objects().Figure(list(traces))
@@ -40,6 +48,12 @@ def figure_of(traces: Any, *, title: str, x: str = "", y: str = "") -> Any:  # n
         legend={"bgcolor": "rgba(255,255,255,0.6)"},
     )
     return figure
+
+
+def label_axis(update: Any, ticks: Sequence[tuple[float, str]]) -> None:  # noqa: ANN401
+    """Show the cube from −1 to 1 on an axis, with ticks in the user's units if there are any."""
+    values, labels = [place for place, _ in ticks], [said for _, said in ticks]
+    update(range=[-1.05, 1.05], tickvals=values, ticktext=labels)
 
 
 def save(figure: Any, path: str | os.PathLike[str]) -> None:  # noqa: ANN401

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from sfumato._base.svg import shortened
 from sfumato._base.types import Floats
 from sfumato._lattice.box import REACH
 from sfumato._schema.kinds import Cycle, Linear
@@ -19,10 +21,11 @@ from sfumato._synopsis.cells import GridCells
 LEVEL = 0.95
 """How sure error bars are."""
 
+MOST_CLUSTERS, MOST_NUMBERS = 64, 40
+"""Clusters whose errors are drawn, and those that carry their number."""
+
 # Of a normal distribution: half the width of an interval, and the radius of an ellipse, at LEVEL.
 _ELLIPSE = 2.4477
-
-_BLOCK = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +35,7 @@ class View:
     `centers` (k, m) are in the user's units, one number for each of `names`, between `lower` and
     `upper` (m,); `cube` (k, d) are the same centres in [−1, 1]^d, whose coordinates are `axes`.
     `errors` (k, m, 2) and `size_errors` (k, 2) are intervals of `LEVEL`, where they are known.
+    `straight` if a step of a column is as wide everywhere in the cube, in the user's units.
     """
 
     centers: Floats
@@ -44,6 +48,7 @@ class View:
     unit: str
     errors: Floats | None = None
     size_errors: Floats | None = None
+    straight: bool = True
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -67,7 +72,13 @@ def view_of(model: Any) -> View:  # noqa: ANN401
         unit="share of the rows" if mixture else "noisy size",
         errors=errors,
         size_errors=size_errors,
+        straight=schema is None or all(map(_straight, map(schema.columns.get, schema.features))),
     )
+
+
+def _straight(column: Any) -> bool:  # noqa: ANN401
+    even = getattr(column, "scale", "linear") == "linear"
+    return isinstance(column, Linear) and column.weight == 1 and even
 
 
 def names_of(model: Any) -> tuple[str, ...]:  # noqa: ANN401
@@ -154,6 +165,32 @@ def rows_in_words(model: Any, view: View) -> tuple[tuple[str, ...], list[list[st
     ]
 
 
+def numbers_in_words(model: Any, view: View) -> list[list[str]]:  # noqa: ANN401
+    """The numbers of the centres (k, m) as texts: dates as dates, shares as numbers."""
+    schema = model.schema_
+    if schema is None:
+        return rows_in_words(model, view)[1]
+    columns = [schema.columns[name] for name in schema.features]
+    kinds = [c for c in columns for _ in range(1 if isinstance(c, Linear | Cycle) else c.width)]
+    return [
+        [
+            in_words(column, column.in_words(np.array([x])))
+            if isinstance(column, Linear)
+            else f"{x:.3g}"
+            for column, x in zip(kinds, line, strict=True)
+        ]
+        for line in view.centers
+    ]
+
+
+def with_error(value: float, half: float, low: float, high: float) -> str:
+    """A number ± half its interval, in as many digits as two of the latter are."""
+    digits = 1 - math.floor(math.log10(half)) if half > 0 else None
+    if digits is None or digits > 12 or max(abs(low), abs(high), half) >= 1e13:
+        return f"{number(value, low, high)} ± {half:.2g}"
+    return f"{value:,.{max(0, digits)}f} ± {half:,.{max(0, digits)}f}"
+
+
 @dataclass(frozen=True, eq=False)
 class Plane:
     """Where centres lie in a picture: two columns, or two directions through the cube.
@@ -166,6 +203,15 @@ class Plane:
     directions: Floats
     titles: tuple[str, str]
     of_columns: bool
+
+    @property
+    def frame(self) -> tuple[Floats, float]:
+        """The lower ends (2,) of both axes, and their length: of columns, those of the cube."""
+        if self.of_columns or not len(self.points):
+            return np.array([-1.0, -1.0]), 2.0
+        low, high = self.points.min(axis=0), self.points.max(axis=0)
+        span = 1.3 * max(float((high - low).max()), 1e-9)
+        return (low + high) / 2 - span / 2, span
 
 
 def plane_of(view: View) -> Plane:
@@ -190,54 +236,23 @@ def _direction_title(index: int, direction: Floats, names: Sequence[str]) -> str
     """Which columns a direction is made of: the three that take part most."""
     order = np.argsort(-np.abs(direction))[:3]
     strong = [i for i in order if abs(direction[i]) >= 0.25] or [int(order[0])]
-    said = ", ".join(f"{'+' if direction[i] > 0 else '−'}{short(names[i], 24)}" for i in strong)
+    said = ", ".join(f"{'+' if direction[i] > 0 else '−'}{shortened(names[i], 18)}" for i in strong)
     return f"direction {index + 1} ({said})"
 
 
-def short(text: str, most: int) -> str:
-    """A name in at most so many characters."""
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
 def error_radii(view: View) -> Floats | None:
-    """Half axes (k, 2) of the error ellipses of centres in a plane of columns, in the cube."""
-    if view.errors is None or view.centers.shape != view.cube.shape:
+    """Half axes (k, 2) of the errors of a few centres in one or two columns, in the cube.
+
+    In one column an ellipse is a line, the interval itself.
+    """
+    if view.errors is None or not view.straight or len(view) > MOST_CLUSTERS:
         return None
     half = (view.errors[:, :, 1] - view.errors[:, :, 0]) / 2
+    radii: Floats = half / (view.upper - view.lower) * 2
+    if radii.shape[1] == 1:
+        return np.hstack([radii, np.zeros_like(radii)])
     # From an interval of each coordinate to an ellipse of both: 1.96 and 2.45 deviations.
-    radii: Floats = half / (view.upper - view.lower) * 2 * (_ELLIPSE / 1.96)
-    return radii[:, :2]
-
-
-def raster(synopsis: Synopsis, size: int = 64) -> Floats:
-    """Noisy rows per pixel of a picture of the first two columns, (size, size), at least 0.
-
-    The second column runs along the first axis, lowest first. With one column it is (1, size).
-    """
-    layout = synopsis.layout
-    edges = np.linspace(-1, 1, size + 1)
-    found = np.zeros((size if layout.n_features > 1 else 1, size))
-    for start in range(0, len(synopsis), _BLOCK):
-        stop = min(start + _BLOCK, len(synopsis))
-        middles = layout[start:stop]
-        widths = layout.widths if len(layout.widths) == 1 else layout.widths[start:stop]
-        parts = [
-            _shares(middles[:, [i]], widths[:, [i]], edges) for i in range(min(2, middles.shape[1]))
-        ]
-        weights = synopsis.weights[start:stop, None]
-        if len(parts) == 1:
-            found[0] += (parts[0] * weights).sum(axis=0)
-        else:
-            found += parts[1].T @ (parts[0] * weights)
-    return np.maximum(found, 0)
-
-
-def _shares(middles: Floats, widths: Floats, edges: Floats) -> Floats:
-    """Which part of every cell (n, 1) lies in every pixel, (n, size)."""
-    low, high = middles - widths / 2, middles + widths / 2
-    inside = np.minimum(high, edges[1:]) - np.maximum(low, edges[:-1])
-    shares: Floats = np.maximum(inside, 0) / widths
-    return shares
+    return radii * (_ELLIPSE / 1.96) if radii.shape[1] == 2 else None
 
 
 def regions(model: Any, size: int = 64) -> Any:  # noqa: ANN401
@@ -252,21 +267,3 @@ def regions(model: Any, size: int = 64) -> Any:  # noqa: ANN401
         np.minimum(((np.arange(size) + 0.5) / size * n).astype(int), n - 1) for n in layout.shape
     ]
     return labels[np.ix_(*pixels)].T
-
-
-def ticks_of(model: Any, axis: int) -> list[tuple[float, str]]:  # noqa: ANN401
-    """Places in the cube, from −1 to 1, of five ticks of a column, with labels in its units."""
-    places = np.linspace(-1, 1, 5)
-    schema = model.schema_
-    if schema is None:
-        low, high = model.box_.lower[axis], model.box_.upper[axis]
-        return [(float(c), number(low + (c + 1) / 2 * (high - low), low, high)) for c in places]
-    for name, place in schema.places.items():
-        column = schema.columns[name]
-        if place == slice(axis, axis + 1) and isinstance(column, Linear):
-            decoded = column.decoded(places[:, None])
-            labels = [in_words(column, column.in_words(line)) for line in decoded]
-            return [
-                (float(c) * column.weight, text) for c, text in zip(places, labels, strict=True)
-            ]
-    return []
