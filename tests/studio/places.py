@@ -4,10 +4,16 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+from queue import Queue
+from threading import Event, Thread
 
 import numpy as np
 
 from sfumato import Ledger, Number, Schema
+from sfumato.studio._app import Studio
+from sfumato.studio._folder import Folder
+from sfumato.studio._guard import Keys
+from sfumato.studio._server import server_of
 
 FACTS = {"age": Number(0, 100, source="a life"), "hours": Number(0, 80, source="a week")}
 
@@ -45,3 +51,26 @@ def serving(folder):
         finally:
             process.terminate()
             process.wait(20)
+
+
+@contextmanager
+def held(folder):
+    """A studio whose fits wait; yields its link, the event that lets them run, and its server."""
+    studio, links, go = Studio(Folder(Path(folder), None), Keys()), Queue(), Event()
+    fit = studio.fits._fit
+
+    def waiting(asked):
+        go.wait()
+        fit(asked)
+
+    studio.fits._fit = waiting
+    server = server_of(studio, 0, links.put)
+    thread = Thread(target=server.run)
+    thread.start()
+    try:
+        yield links.get(timeout=60), go, server
+    finally:
+        go.set()
+        server.should_exit = True
+        thread.join()
+        studio.fits.close()

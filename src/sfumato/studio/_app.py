@@ -169,9 +169,10 @@ def _method(request: Request) -> str:
 
 
 def _sizes(studio: Studio, request: Request) -> dict[str, Any]:
-    """The public sizes of a fit that is planned."""
+    """The public sizes of a fit that is planned, and how many rows of a person it protects."""
     dataset = studio.folder.dataset(request.path_params["id"])
     schema = schema_needed(studio.folder, dataset)
+    rows = studio.folder.open_ledger(dataset).facts.max_rows_per_group
     if schema.dimensions > 1000:
         raise Refusal("Plans are drawn for at most 1000 columns.")
     return {
@@ -179,20 +180,17 @@ def _sizes(studio: Studio, request: Request) -> dict[str, Any]:
         "d": schema.dimensions,
         "k": _whole(request, "k", 1, 1000, 5),
         "delta": _number(request, "delta", 0, 0.5, 0),
+        "protects": rows or 1,
     }
 
 
 def _plan(studio: Studio, request: Request) -> Any:  # noqa: ANN401
     """Predicted error of every method against ε, and at one ε. No row is read."""
-    dataset = studio.folder.dataset(request.path_params["id"])
-    ledger = studio.folder.open_ledger(dataset)
-    rows = ledger.facts.max_rows_per_group or 1
     sizes = _sizes(studio, request)
     epsilon = _number(request, "epsilon", 1e-6, 100, 1)
-    most = budget_of(ledger)["left"]["epsilon"]
-    return plans.curve(**sizes, most=most, protects=rows) | plans.at(
-        **sizes, epsilon=epsilon, protects=rows
-    )
+    dataset = studio.folder.dataset(request.path_params["id"])
+    most = budget_of(studio.folder.open_ledger(dataset))["left"]["epsilon"]
+    return plans.curve(**sizes, most=most) | plans.at(**sizes, epsilon=epsilon)
 
 
 def _simulation(studio: Studio, request: Request) -> Any:  # noqa: ANN401

@@ -126,6 +126,8 @@ def columns_of(dataset: Dataset) -> list[str]:
             "says what is wrong with it.",
             409,
         ) from None
+    if curator.names is None and not dataset.file.name.lower().endswith(".npy"):
+        raise Refusal(f"Several columns of {dataset.file.name} have one name: rename them.", 409)
     return list(curator.names or (f"column{i}" for i in range(curator.n_features)))
 
 
@@ -151,14 +153,16 @@ def declare(folder: Folder, dataset: Dataset, wanted: Mapping[str, Any]) -> None
     if known is not None and schema_of(dataset, known) is not None:
         raise Refusal(f"{dataset.name} is declared already, and that never changes.", 409)
     numbers = {name: c for name, c in schema.columns.items() if isinstance(c, Number)}
+    rows = (wanted.get("max_rows_per_group") or 1) if schema.groups else None
+    # What no fit could use is refused now: it could not be mended later. No row is read.
+    Curator(table_of(dataset.file), schema=schema, epsilon=1.0, max_rows_per_group=rows or 1)
     if known is None:
-        rows = wanted.get("max_rows_per_group") if schema.groups else None
         Ledger.create(
             folder.ledger,
             dataset.name,
             epsilon=_number(wanted, "epsilon"),
             delta=_number(wanted, "delta"),
-            max_rows_per_group=(1 if rows is None else rows) if schema.groups else None,
+            max_rows_per_group=rows,
             bounds={name: list(c.ends) for name, c in numbers.items()} or None,
             bounds_source="; ".join(f"{name}: {c.source}" for name, c in numbers.items()),
         )

@@ -74,29 +74,10 @@ def in_text(value: object) -> str:
     return "missing" if value is None else str(value)
 
 
-def in_cube(model: Any, centers: np.ndarray) -> np.ndarray:  # noqa: ANN401
-    """Centres (k, m) in the user's units as points (k, d) of the cube."""
-    schema: Schema | None = model.schema_
-    if schema is None:
-        lower, upper = model.bounds_
-        return np.asarray((centers - lower) / (upper - lower) * 2 - 1)
-    parts, place = [], 0
-    for name in schema.features:
-        column = schema.columns[name]
-        numbers = len(column.number_names(name))
-        values = centers[:, place : place + numbers]
-        # A category is decoded to a share for each level: it has no single place to go back to.
-        points = column.points(values[:, 0]) if numbers == 1 else np.zeros((len(values), 0))
-        if points.shape[1] != column.width:
-            points = np.zeros((len(values), column.width))
-        parts.append(points * column.weight)
-        place += numbers
-    return np.hstack(parts)
-
-
 def chosen_axes(axes: Sequence[Axis], points: np.ndarray, x: int, y: int) -> tuple[Axis, Axis]:
     """The axes that were asked for, by number; else the two along which centres differ most."""
-    spread = [float(np.std(points[:, a.coordinate]) / max(a.reach, 1e-9)) for a in axes]
+    places = points if len(points) else np.zeros((1, points.shape[1]))
+    spread = [float(np.std(places[:, a.coordinate]) / max(a.reach, 1e-9)) for a in axes]
     order = np.argsort(-np.array(spread), kind="stable").tolist()
     best = sorted(order[:2])
     first = x if 0 <= x < len(axes) else best[0]

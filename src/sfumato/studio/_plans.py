@@ -13,7 +13,7 @@ from sfumato.studio._errors import Refusal
 from sfumato.studio._pictures import SIDE
 
 _EPSILONS = 25
-_MOST_CELLS = 400_000
+_MOST_CELLS = 100_000
 _TAUGHT = 15
 _TAUGHT_ROWS = 5000
 
@@ -47,12 +47,20 @@ def at(*, n: int, d: int, k: int, epsilon: float, delta: float, protects: int = 
 
 
 def simulated(
-    *, n: int, d: int, k: int, epsilon: float, delta: float, method: str, draw: int
+    *,
+    n: int,
+    d: int,
+    k: int,
+    epsilon: float,
+    delta: float,
+    method: str,
+    draw: int,
+    protects: int = 1,
 ) -> dict[str, Any]:
     """How noisy a picture of so many made-up rows is: clouds at random places, fitted for real.
 
     Above so many cells fewer rows are made, with ε enlarged in proportion: the noise of a centre
-    goes by n·ε.
+    goes by n·ε. A person with several rows is protected as a whole, as in `curve`.
     """
     rng = np.random.default_rng(draw)
     rows = max(min(n, _MOST_CELLS // d), min(n, 100))
@@ -61,7 +69,7 @@ def simulated(
     points = middles[rng.integers(k, size=rows)] + rng.normal(0, spread, (rows, d))
     points = np.clip(points, -1, 1)
     model = PrivateKMeans(
-        *(k,), epsilon=epsilon * n / rows, delta=delta, bounds=(-1, 1), method=method
+        k, epsilon=epsilon / protects * n / rows, delta=delta, bounds=(-1, 1), method=method
     )
     model.fit(points)
     return {

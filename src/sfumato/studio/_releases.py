@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -97,19 +98,20 @@ def shown(model: Any, x: int = -1, y: int = -1) -> dict[str, Any]:  # noqa: ANN4
         "picture": None,
         "synopsis": _about_synopsis(model),
     }
-    if not has_centers(model):
+    if not has_centers(model) and found["synopsis"] is None:
         return found
-    axes = pictures.axes_of(model)
-    points = _points(model)
+    axes, points, sizes = pictures.axes_of(model), _points(model), []
     across, up = pictures.chosen_axes(axes, points, x, y)
-    found["table"] = table_of(model, points)
+    if has_centers(model):
+        found["table"] = table_of(model, points)
+        sizes = np.round(model.cluster_sizes_).tolist()
     found["picture"] = {
         "axes": [axis.to_dict() for axis in axes],
         "x": axes.index(across),
         "y": axes.index(up),
         "raster": _density(model, across, up),
         "centers": pictures.places(points, across, up),
-        "sizes": np.round(model.cluster_sizes_).tolist(),
+        "sizes": sizes,
     }
     return found
 
@@ -126,10 +128,18 @@ def _about_synopsis(model: Any) -> dict[str, Any] | None:  # noqa: ANN401
 
 
 def _points(model: Any) -> np.ndarray:  # noqa: ANN401
-    """The centres in the cube, (k, d)."""
+    """The centres in the cube, (k, d); none where a model has no centres."""
+    if not has_centers(model):
+        return np.zeros((0, model.synopsis_.box.n_features))
     if model.schema_ is not None:
         return np.asarray(model.encoded_centers_)
-    return pictures.in_cube(model, model.cluster_centers_)
+    lower, upper = model.bounds_
+    return _in_cube(model.cluster_centers_, lower, upper)
+
+
+def _in_cube(points: np.ndarray, lower: Any, upper: Any) -> np.ndarray:  # noqa: ANN401
+    """Points between two edges as points of the cube [−1, 1]^d."""
+    return np.asarray((points - lower) / (np.asarray(upper) - lower) * 2 - 1)
 
 
 def _density(model: Any, x: pictures.Axis, y: pictures.Axis) -> list[list[float]] | None:  # noqa: ANN401
@@ -171,10 +181,25 @@ def _heat(model: Any, names: list[str], points: np.ndarray) -> list[list[float |
     return [list(row) for row in zip(*columns, strict=True)]
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """A clustering of a synopsis that is asked for, in the cube, and the axes it is drawn along."""
+
+    synopsis: Any
+    k: int
+    x: pictures.Axis
+    y: pictures.Axis
+
+    def places(self, points: np.ndarray) -> list[list[float]]:
+        """Points of the bounds on the two axes."""
+        box = self.synopsis.box
+        return pictures.places(_in_cube(points, box.lower, box.upper), self.x, self.y)
+
+
 def clustered(model: Any, how: str, k: int, x: int, y: int) -> dict[str, Any]:  # noqa: ANN401
-    """Another clustering of what was released: other centres, regions, or a tree cut at k."""
+    """Another clustering of what was released: centres, a mixture, regions or a tree."""
     synopsis = getattr(model, "synopsis_", None)
-    if synopsis is None or not has_centers(model):
+    if synopsis is None:
         raise Refusal(
             "This release has no synopsis to cluster again: eugkm always has one, auto where the "
             "columns are few.",
@@ -182,44 +207,67 @@ def clustered(model: Any, how: str, k: int, x: int, y: int) -> dict[str, Any]:  
         )
     if not 1 <= k <= min(_LEAVES, len(synopsis)):
         raise Refusal(f"k must be a whole number from 1 to {min(_LEAVES, len(synopsis))}.")
-    axes = pictures.axes_of(model)
-    across, up = pictures.chosen_axes(axes, _points(model), x, y)
-    found: dict[str, Any] = {"how": how, "raster": _density(model, across, up)}
-    if how == "regions":
-        return found | _regions(synopsis, across, up)
-    if how == "tree":
-        return found | _tree(model, synopsis, k, across, up)
-    clusters = synopsis.kmeans(k, n_starts=10, random_state=0)
-    points = pictures.in_cube(model, clusters.centers)
-    sizes = np.round(clusters.sizes).tolist()
-    return found | {"centers": pictures.places(points, across, up), "sizes": sizes}
+    if how not in _WAYS:
+        raise Refusal(f"A synopsis is clustered by {', '.join(_WAYS)}.")
+    across, up = pictures.chosen_axes(pictures.axes_of(model), _points(model), x, y)
+    # Without its schema a synopsis answers in the cube, where it is drawn.
+    asked = _Asked(replace(synopsis, schema=None), k, across, up)
+    return {"how": how, "raster": _density(model, across, up), **_WAYS[how](asked)}
 
 
-def _regions(synopsis: Any, x: pictures.Axis, y: pictures.Axis) -> dict[str, Any]:  # noqa: ANN401
-    spans = synopsis.spans()
+def _centers(asked: _Asked) -> dict[str, Any]:
+    found = asked.synopsis.kmeans(asked.k, n_starts=10, random_state=0)
+    return {"centers": asked.places(found.centers), "sizes": np.round(found.sizes).tolist()}
+
+
+def _medians(asked: _Asked) -> dict[str, Any]:
+    found = asked.synopsis.kmedian(asked.k, random_state=0)
+    return {"centers": asked.places(found.centers), "sizes": np.round(found.sizes).tolist()}
+
+
+def _mixture(asked: _Asked) -> dict[str, Any]:
+    """Means, and ellipses of two standard deviations: half axes and a turn in degrees."""
+    found = asked.synopsis.mixture(asked.k, random_state=0)
+    box, axes = asked.synopsis.box, (asked.x, asked.y)
+    columns = [axis.coordinate for axis in axes]
+    sides = (np.array(box.upper) - box.lower)[columns] * [axis.reach for axis in axes]
+    ellipses = []
+    for spread in found.covariances[:, columns][:, :, columns] / np.outer(sides, sides):
+        lengths, ways = np.linalg.eigh(spread)
+        along, across = 2 * np.sqrt(np.maximum(lengths[::-1], 0))
+        turn = math.degrees(math.atan2(ways[1, 1], ways[0, 1]))
+        ellipses.append([round(float(along), 5), round(float(across), 5), round(turn, 2)])
+    sizes = np.round(found.weights * asked.synopsis.denoised().sum())
+    return {"centers": asked.places(found.means), "ellipses": ellipses, "sizes": sizes.tolist()}
+
+
+def _regions(asked: _Asked) -> dict[str, Any]:
+    spans = asked.synopsis.spans()
     return {
-        "regions": pictures.regions_on(synopsis, x, y, spans.labels),
+        "regions": pictures.regions_on(asked.synopsis, asked.x, asked.y, spans.labels),
         "sizes": np.round(spans.sizes).tolist(),
     }
 
 
-def _tree(
-    model: Any,  # noqa: ANN401
-    synopsis: Any,  # noqa: ANN401
-    k: int,
-    x: pictures.Axis,
-    y: pictures.Axis,
-) -> dict[str, Any]:
-    tree = synopsis.dendrogram(_LEAVES, random_state=0)
-    labels = tree.cut(min(k, len(tree)))
-    sizes = np.bincount(labels, tree.weights)
+def _tree(asked: _Asked) -> dict[str, Any]:
+    tree = asked.synopsis.dendrogram(_LEAVES, random_state=0)
+    labels = tree.cut(min(asked.k, len(tree)))
     return {
-        "leaves": pictures.places(pictures.in_cube(model, tree.leaves), x, y),
+        "leaves": asked.places(tree.leaves),
         "labels": labels.tolist(),
         "weights": np.round(tree.weights, 1).tolist(),
         "linkage": np.round(tree.linkage[:, :3], 5).tolist(),
-        "sizes": np.round(sizes).tolist(),
+        "sizes": np.round(np.bincount(labels, tree.weights)).tolist(),
     }
+
+
+_WAYS: Mapping[str, Callable[[_Asked], dict[str, Any]]] = {
+    "kmeans": _centers,
+    "median": _medians,
+    "mixture": _mixture,
+    "regions": _regions,
+    "tree": _tree,
+}
 
 
 def k_curve(model: Any) -> dict[str, Any]:  # noqa: ANN401

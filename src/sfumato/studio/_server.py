@@ -31,21 +31,13 @@ class _Server(uvicorn.Server):
             self._ready(int(self.servers[0].sockets[0].getsockname()[1]))
 
 
-def run(
-    folder: Path, ledger: str | None, port: int, opened: Callable[[str], None] | None = None
-) -> None:
-    """Serve until interrupted; a fit that runs is finished first, so that its release is kept."""
-    if not folder.is_dir():
-        raise ValueError(f"--data must be a folder, got {folder}")
-    if not 0 <= port < 65536:
-        raise ValueError(f"--port must be a whole number from 0 to 65535, got {port}")
-    keys = Keys()
-    studio = Studio(Folder(folder, ledger), keys)
+def server_of(studio: Studio, port: int, opened: Callable[[str], None] | None) -> uvicorn.Server:
+    """A server of this machine alone; `opened` is called with the link once it listens."""
 
     def ready(port: int) -> None:
         if opened is not None:
             # Behind the # it is neither sent to a server nor written to a log.
-            opened(f"http://{HOST}:{port}/#key={keys.entry}")
+            opened(f"http://{HOST}:{port}/#key={studio.keys.entry}")
 
     config = uvicorn.Config(
         studio.app(),
@@ -57,8 +49,20 @@ def run(
         lifespan="off",
         timeout_graceful_shutdown=2,
     )
+    return _Server(config, ready)
+
+
+def run(
+    folder: Path, ledger: str | None, port: int, opened: Callable[[str], None] | None = None
+) -> None:
+    """Serve until interrupted; a fit that runs is finished first, so that its release is kept."""
+    if not folder.is_dir():
+        raise ValueError(f"--data must be a folder, got {folder}")
+    if not 0 <= port < 65536:
+        raise ValueError(f"--port must be a whole number from 0 to 65535, got {port}")
+    studio = Studio(Folder(folder, ledger), Keys())
     try:
-        _Server(config, ready).run()
+        server_of(studio, port, opened).run()
     except KeyboardInterrupt:
         pass
     finally:

@@ -1,11 +1,15 @@
 """Every rule that guards the studio, on the application itself."""
 
 import time
+from itertools import product
 
+import numpy as np
+import pandas as pd
 import pytest
 from starlette.testclient import TestClient
 
-from sfumato import Ledger
+from sfumato import Category, Ledger, Number, PrivateDBSCAN, PrivateKMeans, Schema
+from sfumato.studio import _releases as releases
 from sfumato.studio._app import CHANGING, READING, Studio
 from sfumato.studio._folder import Folder, opaque
 from sfumato.studio._guard import HEADERS, LARGEST_BODY, PAGE_KEY, Keys
@@ -41,7 +45,7 @@ def spent(studio):
 
 
 def released(page, request):
-    for _ in range(400):
+    for _ in range(4000):
         job = page.get(f"/api/jobs/{request}").json()
         if job["state"] not in ("waiting", "running"):
             return job
@@ -151,19 +155,30 @@ def test_every_answer_has_the_headers(page, path):
     assert {name: found[name] for name in HEADERS} == HEADERS
 
 
-WAYS = [
-    *("../sfumato-ledger.db", "..%2f..%2fetc%2fpasswd", "%2e%2e/%2e%2e/etc/passwd", "clinic"),
-    *("clinic.csv", "/etc/passwd", "....//....//etc/passwd", "..\\..\\x", "clinic%00.csv"),
-]
+UP = ("../", "..%2f", "%2e%2e/", "%2e%2e%2f", "..\\", "..%5c", "....//", "%252e%252e%252f", "/")
+WANTED = ("clinic.csv", "sfumato-ledger.db", "etc/passwd", "clinic", "clinic.csv%00", "_app.py")
+PLACES = ("/api/datasets/{}", "/api/jobs/{}", "/api/releases/{}/model.json", "/static/{}")
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_no_path_comes_from_a_page(page, way):
-    for place in ("/api/datasets/{}", "/api/releases/{}/model.json", "/static/{}", "/static/../{}"):
+@pytest.mark.parametrize("place", PLACES)
+def test_no_path_comes_from_a_page(page, place):
+    ways = [up * depth + wanted for up, depth, wanted in product(UP, range(5), WANTED)]
+    assert len(ways) * len(PLACES) > 1000
+    for way in ways:
         answer = page.get(place.format(way))
-        assert answer.status_code in (404, 405)
-        assert "root:" not in answer.text
-        assert "age,hours" not in answer.text
+        assert answer.status_code in (404, 405), way
+        assert not any(text in answer.text for text in ("root:", "age,hours", "SQLite", "import"))
+
+
+def test_what_was_not_expected_is_told_by_a_number_alone(page, studio, monkeypatch, capsys):
+    def broken():
+        raise RuntimeError("the age is 41.07")
+
+    monkeypatch.setattr(studio.folder, "datasets", broken)
+    answer = page.get("/api/state")
+    assert answer.status_code == 500
+    assert "41" not in answer.text.partition("number")[0]
+    assert answer.json()["error"].rpartition(" ")[2].rstrip(".") in capsys.readouterr().err
 
 
 def test_no_answer_has_a_folder_or_a_row(page, studio):
@@ -189,8 +204,9 @@ def test_one_confirmation_is_one_charge(page, studio):
     release = f"/api/releases/{job['release']}"
     found = page.get(release).json()
     assert len(found["picture"]["centers"]) == 3
-    for how in ("kmeans", "regions", "tree"):
+    for how in ("kmeans", "median", "mixture", "regions", "tree"):
         assert page.get(f"{release}/clusters?how={how}&k=4").status_code == 200
+    assert page.get(f"{release}/clusters?how=other").status_code == 400
     assert page.get(f"{release}/curve").json()["best"] >= 2
     assert page.get(f"{release}/model.json").json()["model"] == "kmeans"
     rows = page.get(f"{release}/synthetic.csv?n=20").text.splitlines()
@@ -239,6 +255,72 @@ def test_a_declaration_is_kept_and_never_changes(page, studio):
     quote = page.post(f"{place}/quote", json={"k": 2, "epsilon": 0.5}).json()
     page.post("/api/spend", json={"request": quote["request"]})
     assert released(page, quote["request"])["state"] == "released"
+
+
+@pytest.mark.parametrize("kind", ["array", "twins"])
+def test_what_no_fit_could_use_is_not_declared(page, studio, kind):
+    """An array has no names to choose columns by, and two columns may have one name."""
+    folder = studio.folder.folder
+    np.save(folder / "array.npy", np.zeros((3, 2)))
+    (folder / "twins.csv").write_text("a,a,b\n1,2,3\n", encoding="utf-8")
+    fact = {"kind": "number", "lower": 0, "upper": 1, "source": "a manual"}
+    wanted = {"columns": {"column0": fact}, "epsilon": 1}
+    place = f"/api/datasets/{opaque(kind)}"
+    assert page.post(f"{place}/declare", json=wanted).status_code in (400, 409)
+    assert page.get(place).json()["registered"] is False
+    assert not (folder / f"{kind}.toml").exists()
+
+
+def test_people_with_several_rows_make_plans_and_pictures_as_noisy_as_their_fits(page, studio):
+    """The same ε protects two rows with twice the noise."""
+    one, two = (
+        studio_plan(page, studio, name, rows, epsilon)
+        for name, rows, epsilon in (("single", None, 0.5), ("double", 2, 1))
+    )
+    assert one["methods"] == two["methods"]
+
+
+def studio_plan(page, studio, name, rows, epsilon):
+    people(studio.folder.folder, name, n=20)
+    groups = {} if rows is None else {"groups": "person"}
+    Schema(age=Number(0, 100, source="a life"), **groups).write(
+        studio.folder.folder / f"{name}.toml"
+    )
+    Ledger.create(studio.folder.ledger, name, epsilon=3.0, max_rows_per_group=rows)
+    return page.get(f"/api/datasets/{opaque(name)}/plan?epsilon={epsilon}").json()
+
+
+def test_a_formula_is_no_formula_in_synthetic_rows():
+    """A spreadsheet runs cells that begin with =, +, - or @."""
+    levels = ("=cmd()", "+1", "-1", "@x", "plain")
+    schema = Schema(**{"=sum(a)": Category(*levels, source="a manual"), "b": Number(0, 1)})
+    cells = pd.DataFrame({"=sum(a)": levels * 40, "b": np.linspace(-1, 1, 200)})
+    model = PrivateKMeans(2, epsilon=1.0, schema=schema, method="eugkm").fit(cells)
+    head, *rows = releases.synthetic(model, 200).splitlines()
+    assert head == "'=sum(a),b"
+    assert {row.partition(",")[0] for row in rows} <= {"'=cmd()", "'+1", "'-1", "'@x", "plain"}
+
+
+def test_clusters_of_a_synopsis_lie_where_the_rows_are():
+    """Centres, ellipses and leaves are drawn in parts of the picture, whatever the units."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal([30, -2], [4, 0.1], (4000, 2))
+    model = PrivateKMeans(2, epsilon=5.0, bounds=([0, -4], [40, 4]), method="eugkm").fit(rows)
+    for how in ("kmeans", "median", "mixture"):
+        center = releases.clustered(model, how, 1, 0, 1)["centers"][0]
+        assert np.allclose(center, [0.75, 0.25], atol=0.03), how
+    (along, across, turn), *_ = releases.clustered(model, "mixture", 1, 0, 1)["ellipses"]
+    assert along == pytest.approx(2 * 4 / 40, rel=0.3)
+    assert across < along / 2
+    assert abs(np.sin(np.radians(turn))) < 0.1
+
+
+def test_a_release_without_centres_is_clustered_by_its_synopsis():
+    rows = np.random.default_rng(0).uniform(0, 1, (500, 2))
+    model = PrivateDBSCAN(epsilon=1.0, bounds=(0, 1)).fit(rows)
+    shown = releases.shown(model)
+    assert (shown["table"], shown["picture"]["centers"]) == (None, [])
+    assert len(releases.clustered(model, "kmeans", 3, -1, -1)["centers"]) == 3
 
 
 def test_lessons_and_simulations_need_no_rows(page, studio):

@@ -60,7 +60,7 @@ function column(name, known) {
     if (source.value.trim()) found.source = source.value.trim(); else delete found.source;
     return found;
   };
-  return { node: el("fieldset", {}, el("legend", {}, name), el("div", { class: "row" }, labelled("Kind", kind), facts), origin), read };
+  return { node: el("fieldset", { class: "column" }, el("legend", {}, name), el("div", { class: "row" }, labelled("Kind", kind), facts), origin), read };
 }
 
 export async function declare(current, id) {
@@ -110,7 +110,7 @@ export async function releases() {
       if (event.target.checked) pick.push(one.release); else pick.splice(pick.indexOf(one.release), 1);
       go.disabled = pick.length !== 2;
     } });
-    return [box, el("a", { href: `#/release/${one.release}` }, one.name), one.at.slice(0, 16).replace("T", " "), one.method, one.guarantee];
+    return [box, el("a", { href: `#/release/${one.release}` }, one.name), el("span", { class: "keep" }, one.at.slice(0, 16).replace("T", " ")), one.method, one.guarantee];
   });
   if (!rows.length) return [el("h1", {}, "Releases"), el("p", {}, "Nothing was released yet. What is released once can be looked at for ever, for free.")];
   return [el("h1", {}, "Releases"), el("p", {}, "Looking again is free. Choose two to see them side by side."), table(["", "dataset", "time (UTC)", "method", "guarantee"], rows), el("p", {}, go)];

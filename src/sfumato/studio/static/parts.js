@@ -1,8 +1,12 @@
 // Elements, charts and calls. Text from the server is only ever set as text, never as HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
-export const COLOURS = ["#1f77b4", "#c4520a", "#2a8a3e", "#c23b3b", "#7d5bb0", "#8c564b", "#b8479b", "#6b6b6b", "#84801a", "#0f8a9d", "#3b4cc0"];
 const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
+// Colours are in the style sheet, for each theme; lines of one colour differ in their dashes.
+const COLOURS = 8;
+const colour = (i) => `var(--c${i % COLOURS})`;
+const dash = (i) => DASHES[(i + Math.floor(i / COLOURS)) % DASHES.length];
+const narrow = () => window.innerWidth < 640;
 
 export function el(tag, facts = {}, ...inside) {
   const node = document.createElement(tag);
@@ -64,7 +68,7 @@ export function figure(svg, caption) {
 }
 
 export function table(heads, rows, numeric = []) {
-  const kind = (i) => (numeric.includes(i) ? { class: "n" } : {});
+  const kind = (i) => (numeric.includes(i) ? { class: "n" } : heads[i] === "" ? { class: "name" } : ["note", "query"].includes(heads[i]) ? { class: "note" } : {});
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table: ${heads.filter(Boolean).join(", ")}` },
     el("table", {},
       el("thead", {}, el("tr", {}, heads.map((head, i) => el("th", { scope: "col", ...kind(i) }, head)))),
@@ -77,9 +81,11 @@ export function labelled(text, input, hint) {
   return el("div", {}, el("label", { for: id }, text), input, hint ? el("div", { class: "soft small" }, hint) : null);
 }
 
+const raised = (p) => String(p).replace(/./g, (sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign]));
+
 // Lines on logarithmic axes: { name: [y or null, …] } over xs, with a line at `now`.
 export function lines(xs, series, now, axes) {
-  const [W, H, L, B, T] = [640, 360, 56, 40, 10];
+  const [W, H, L, B, T] = narrow() ? [340, 300, 50, 40, 10] : [640, 360, 62, 40, 10];
   const all = Object.values(series).flat().filter((y) => y !== null && y > 0);
   if (!all.length) return el("p", {}, "No method predicts an error for these numbers.");
   const [low, high] = [Math.log10(Math.min(...all)), Math.log10(Math.max(...all))];
@@ -89,20 +95,20 @@ export function lines(xs, series, now, axes) {
   const svg = draw("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": axes.alt });
   for (let p = Math.ceil(low); p <= high; p++) {
     svg.append(draw("line", { class: "axis", x1: L, x2: W - 12, y1: y(10 ** p), y2: y(10 ** p) }),
-      draw("text", { x: L - 6, y: y(10 ** p) + 4, "text-anchor": "end" }, p < -2 ? `10^${p}` : number(10 ** p)));
+      draw("text", { x: L - 6, y: y(10 ** p) + 4, "text-anchor": "end" }, p < -2 ? `10${raised(p)}` : number(10 ** p)));
   }
   for (const mark of [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10].filter((v) => v >= xs[0] && v <= xs[xs.length - 1])) {
     svg.append(draw("text", { x: x(mark), y: H - B + 16, "text-anchor": "middle" }, String(mark)),
       draw("line", { class: "axis", x1: x(mark), x2: x(mark), y1: T, y2: H - B }));
   }
   svg.append(draw("text", { x: (W + L) / 2, y: H - 6, "text-anchor": "middle", class: "ink" }, axes.x),
-    draw("text", { x: 14, y: H / 2 - 10, transform: `rotate(-90 14 ${H / 2 - 10})`, "text-anchor": "middle", class: "ink" }, axes.y));
+    draw("text", { x: 12, y: H / 2 - 10, transform: `rotate(-90 12 ${H / 2 - 10})`, "text-anchor": "middle", class: "ink" }, axes.y));
   Object.entries(series).forEach(([name, ys], i) => {
     let path = "";
     ys.forEach((value, j) => {
       if (value !== null && value > 0) path += `${path && ys[j - 1] !== null ? "L" : "M"}${x(xs[j]).toFixed(1)} ${y(value).toFixed(1)}`;
     });
-    svg.append(draw("path", { d: path, fill: "none", stroke: COLOURS[i % COLOURS.length], "stroke-dasharray": DASHES[i % 4],
+    svg.append(draw("path", { d: path, fill: "none", stroke: colour(i), "stroke-dasharray": dash(i),
       "stroke-width": name === axes.chosen ? 4 : 1.75 }));
   });
   if (now >= xs[0] && now <= xs[xs.length - 1]) svg.append(draw("line", { class: "now", x1: x(now), x2: x(now), y1: T, y2: H - B }));
@@ -112,12 +118,12 @@ export function lines(xs, series, now, axes) {
 export function key(names) {
   return el("ul", { class: "key" }, names.map((name, i) =>
     el("li", {}, draw("svg", { viewBox: "0 0 26 12", "aria-hidden": "true" },
-      draw("line", { x1: 0, x2: 26, y1: 6, y2: 6, stroke: COLOURS[i % COLOURS.length], "stroke-width": 3, "stroke-dasharray": DASHES[i % 4] })), name)));
+      draw("line", { x1: 0, x2: 26, y1: 6, y2: 6, stroke: colour(i), "stroke-width": 3, "stroke-dasharray": dash(i) })), name)));
 }
 
-// A density on squares, with centres, leaves of a tree, or regions on it.
+// A density on squares, with centres, leaves of a tree, ellipses or regions on it.
 export function scatter(facts) {
-  const [S, L, B] = [400, 58, 44];
+  const [S, L, B] = [narrow() ? 260 : 400, facts.y ? 58 : 4, facts.x ? 44 : 4];
   const [W, H] = [L + S + 14, S + B + 10];
   const svg = draw("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": facts.alt });
   const raster = facts.regions || facts.raster;
@@ -128,9 +134,8 @@ export function scatter(facts) {
       const value = facts.raster ? Math.sqrt(facts.raster[j][i] / top) : 0.7;
       const region = facts.regions ? facts.regions[j][i] : -1;
       if (value <= 0.02 && region < 0) return;
-      const square = draw("rect", { x: (L + i * side).toFixed(1), y: (6 + S - (j + 1) * side).toFixed(1), width: (side + 0.3).toFixed(1),
-        height: (side + 0.3).toFixed(1), "fill-opacity": (facts.regions ? (region < 0 ? 0.15 : 0.85) * Math.max(value, 0.3) : value * 0.85).toFixed(2) });
-      if (region >= 0) square.setAttribute("fill", COLOURS[region % COLOURS.length]); else square.setAttribute("class", "cell");
+      const square = draw("rect", { x: L + i * side, y: 6 + S - (j + 1) * side, width: side, height: side, "shape-rendering": "crispEdges", "fill-opacity": (facts.regions ? (region < 0 ? 0.15 : 0.85) * Math.max(value, 0.3) : value * 0.85).toFixed(2) });
+      if (region >= 0) square.setAttribute("fill", colour(region)); else square.setAttribute("class", "cell");
       svg.append(square);
     }));
   }
@@ -138,7 +143,11 @@ export function scatter(facts) {
   const place = ([x, y]) => [L + x * S, 6 + (1 - y) * S];
   (facts.leaves || []).forEach((point, i) => {
     const [x, y] = place(point);
-    svg.append(draw("circle", { cx: x, cy: y, r: 5, fill: COLOURS[facts.labels[i] % COLOURS.length], stroke: "#fff", "stroke-width": 1 }));
+    svg.append(draw("circle", { cx: x, cy: y, r: 5, fill: colour(facts.labels[i]), stroke: "var(--card)", "stroke-width": 1.5 }));
+  });
+  (facts.ellipses || []).forEach(([along, across, turn], i) => {
+    const [x, y] = place(facts.private[i]);
+    svg.append(draw("ellipse", { class: "spread", cx: x, cy: y, rx: along * S, ry: across * S, transform: `rotate(${-turn} ${x} ${y})` }));
   });
   (facts.true || []).forEach((point) => {
     const [x, y] = place(point);
@@ -167,11 +176,12 @@ export function scatter(facts) {
 export function bars(values, name, alt) {
   const top = Math.max(...values, 1);
   const H = values.length * 22 + 4;
-  const svg = draw("svg", { viewBox: `0 0 420 ${H}`, role: "img", "aria-label": alt });
+  const [W, most] = narrow() ? [320, 150] : [420, 250];
+  const svg = draw("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": alt });
   values.forEach((value, i) => {
     svg.append(draw("text", { x: 84, y: i * 22 + 16, "text-anchor": "end" }, name(i)),
-      draw("rect", { class: "bar", x: 90, y: i * 22 + 4, width: Math.max(0, (value / top) * 250).toFixed(1), height: 14 }),
-      draw("text", { class: "ink", x: 96 + Math.max(0, (value / top) * 250), y: i * 22 + 16 }, number(value, 6)));
+      draw("rect", { class: "bar", x: 90, y: i * 22 + 4, width: Math.max(0, (value / top) * most).toFixed(1), height: 14 }),
+      draw("text", { class: "ink", x: 96 + Math.max(0, (value / top) * most), y: i * 22 + 16 }, number(value, 6)));
   });
   return svg;
 }
@@ -199,7 +209,7 @@ export function tree(linkage, leaves, k) {
     const [a, b] = [nodes[one], nodes[other]];
     const y = H - 8 - Math.sqrt(height / top) * (H - 20);
     const cut = i >= linkage.length - k + 1;
-    svg.append(draw("path", { d: `M${a[0]} ${a[1]}V${y}H${b[0]}V${b[1]}`, fill: "none", stroke: cut ? "currentColor" : COLOURS[0], "stroke-width": cut ? 1 : 2 }));
+    svg.append(draw("path", { d: `M${a[0]} ${a[1]}V${y}H${b[0]}V${b[1]}`, fill: "none", stroke: cut ? "currentColor" : colour(0), "stroke-width": cut ? 1 : 2 }));
     nodes[leaves + i] = [(a[0] + b[0]) / 2, y];
   });
   return svg;

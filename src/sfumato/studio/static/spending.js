@@ -71,12 +71,17 @@ export async function plan(current, id) {
   epsilon.addEventListener("input", () => { place(); soon(); });
   for (const input of [k, n, delta, method]) input.addEventListener("input", soon);
   auto.addEventListener("change", () => { k.disabled = auto.checked; });
+  let asking = false;
   spend.addEventListener("click", async () => {
+    if (asking) return;
+    asking = true;
     wrong.textContent = "";
+    const wanted = settings();
     try {
-      const quote = await call(`/api/datasets/${id}/quote`, settings());
-      confirm(quote, one, settings());
+      const quote = await call(`/api/datasets/${id}/quote`, wanted);
+      if (current()) confirm(quote, one, wanted);
     } catch (error) { wrong.textContent = error.message; }
+    asking = false;
   });
   place();
   label();
@@ -101,10 +106,10 @@ function confirm(quote, one, asked) {
       el("dt", {}, "This fit"), el("dd", {}, `ε = ${number(quote.epsilon, 6)}${quote.delta ? `, δ = ${number(quote.delta)}` : ""}, ${asked.method}, ${asked.k === "auto" ? "k chosen" : `k = ${asked.k}`}`),
       el("dt", {}, "Left after"), el("dd", {}, `${quote.exact ? "" : "at least "}ε = ${number(quote.after, 6)}`),
       el("dt", {}, "Protected"), el("dd", {}, quote.protects)),
-    el("p", {}, `Who was 50 % sure that somebody is in the data may be ${number(quote.chance * 100)} % sure after this fit alone.`),
+    el("p", {}, `Who was 50\u00a0% sure that somebody is in the data may be ${number(quote.chance * 100)}\u00a0% sure after this fit alone.`),
     quote.epsilon > 10 ? el("p", { class: "alert" }, "An ε above 10 protects next to nothing.") : null,
     el("p", { class: "small" }, "It is charged before a row is read, and never given back."), wrong,
-    el("div", { class: "row" }, go, el("button", { onclick: () => box.close() }, "Cancel")));
+    el("div", { class: "row" }, go, el("button", { autofocus: true, onclick: () => box.close() }, "Cancel")));
   go.addEventListener("click", async () => {
     try {
       const found = await call("/api/spend", { request: quote.request });
