@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 
@@ -25,7 +25,10 @@ STORES = [
 
 @cache
 def server():
-    """The server of this process."""
+    """The server of this process. Setting up a folder for it can fail on a busy machine."""
+    for _ in range(3):
+        with suppress(subprocess.CalledProcessError):
+            return servers.start(tempfile.mkdtemp(prefix="sfumato-ledger-"))
     return servers.start(tempfile.mkdtemp(prefix="sfumato-ledger-"))
 
 
