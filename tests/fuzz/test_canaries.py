@@ -248,7 +248,7 @@ def test_a_killed_fit_leaves_no_cell(tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
     )
     assert ended.returncode == -9, ended.stderr

@@ -198,7 +198,7 @@ def test_odd_commands_are_refused_in_processes_of_their_own():
         ended = subprocess.run(
             [sys.executable, "-c", "from sfumato.cli import app; app()", *command.words],
             capture_output=True,
-            timeout=60,
+            timeout=600,
             env={**os.environ, "PYTHONWARNINGS": "error"},
         )
         printed = (ended.stdout + ended.stderr).decode("utf-8", "replace")

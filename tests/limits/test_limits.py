@@ -23,18 +23,19 @@ from sfumato.methods._base import MAX_CLUSTERS, MAX_EPSILON, MAX_ROWS
 
 F = Fraction
 ROWS = np.random.default_rng(0).uniform(-1, 1, (300, 2))
-# A refusal takes a few milliseconds (see docs/limits.md); this is for a machine that is busy.
-SOON = 2.0
+# Seconds of the processor, which a busy machine does not make more. A refusal takes a few
+# milliseconds (see docs/limits.md).
+SOON = 1.0
 LITTLE = 10 * 2**20
 
 
 def refused(ask, error, *said, curator=None):
     """Ask, and see it refused with these words: soon, without memory, and unspent."""
     forget_peak()
-    before, start = peak(), time.perf_counter()
+    before, start = peak(), time.process_time()
     with pytest.raises(error) as caught:
         ask()
-    assert time.perf_counter() - start < SOON
+    assert time.process_time() - start < SOON
     assert peak() - before < LITTLE
     for words in said:
         assert words in str(caught.value)
@@ -209,9 +210,9 @@ def test_bounds_are_estimated_of_so_many_columns_only():
 
 
 def test_a_category_may_have_a_hundred_thousand_levels():
-    start = time.perf_counter()
+    start = time.process_time()
     schema = Schema(a=Number(0, 1), b=Category([f"level {i}" for i in range(10**5)]))
-    assert time.perf_counter() - start < 10 * SOON
+    assert time.process_time() - start < 10 * SOON
     assert schema.width == 10**5 + 1
     with pytest.raises(ValueError, match="'level 1' of column 'b' is listed twice"):
         Schema(b=Category("level 0", "level 1", "level 1"))

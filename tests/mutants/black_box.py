@@ -51,6 +51,12 @@ MUTANTS = {
         "if False:",
         f"{GAME}::test_no_more_fits_than_were_allowed",
     ),
+    "a clock ends an audit that was given a number of fits": Mutant(
+        RUN,
+        "minutes = math.inf if trials is not None else MINUTES",
+        "minutes = MINUTES",
+        f"{GAME}::test_clocks_decide_nothing_if_only_a_number_of_fits_is_given",
+    ),
     "an audited fit can change the world": Mutant(
         OBSERVE,
         "rows = rows.copy()",
