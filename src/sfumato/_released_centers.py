@@ -31,7 +31,67 @@ if TYPE_CHECKING:
     from sfumato._quality import Quality
 
 
-class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ReleasedModel):
+class ReleasedBars(ReleasedModel):
+    """Error bars of what was released, from the known noise, at no further cost."""
+
+    cluster_centers_: Floats
+    cluster_sizes_: Floats
+    _errors_: Errors | None = None
+
+    def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Intervals of the centres and of the sizes, from the known noise, at no further cost.
+
+        What the last step of the method would have given without its noise, with all that came
+        before as it was, lies inside with probability `level`, each number by itself. How rows
+        were sampled from a population is no part of it: docs/error-bars.md.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            The probability, between 0 and 1.
+
+        Returns
+        -------
+        centers : ndarray of shape (n_clusters, n_features, 2)
+            Lower and upper ends, in the units and columns of `cluster_centers_`.
+        sizes : ndarray of shape (n_clusters, 2)
+            Lower and upper ends, in those of `cluster_sizes_`; none is below 0.
+
+        """
+        check_is_fitted(self)
+        level = check_level(level)
+        errors = self._bars() or Errors(None, None)
+        if errors.centers is None or errors.sizes is None:
+            raise AttributeError(_unknown(self, "intervals"))
+        found = intervals_of(errors.centers, self.cluster_centers_, level, self.box_, self.schema_)
+        return found, size_intervals(errors.sizes, self.cluster_sizes_, level)
+
+    @property
+    def cluster_centers_std_(self) -> Floats:
+        """The deviation of the noise on each number of the centres, before any shrinking."""
+        errors = self._bars()
+        if errors is None or errors.centers is None:
+            raise AttributeError
+        return std_of(errors.centers, self.box_, self.schema_)
+
+    @property
+    def cluster_sizes_std_(self) -> Floats:
+        """The deviation of the noise on each size, (k,)."""
+        errors = self._bars()
+        if errors is None or errors.sizes is None:
+            raise AttributeError
+        return errors.sizes.stds
+
+    def _bars(self) -> Errors | None:
+        return self._errors_
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in _STDS and hasattr(self, "cluster_sizes_"):
+            raise AttributeError(_unknown(self, name))
+        super().__getattr__(name)
+
+
+class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ReleasedBars):
     """Centres that were released, and what can be done with them at no further cost.
 
     A subclass has `fit`, which sets `cluster_centers_`, (k, d) in the user's units, and `box_`.
@@ -39,9 +99,6 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
 
     cluster_centers_: Floats
     encoded_centers_: Floats
-    cluster_sizes_: Floats
-    _errors_: Errors | None = None
-
     _cost_power: Literal[1, 2] = 2
     """What the cost of a row is: its squared distance to the nearest centre, or its distance."""
 
@@ -118,49 +175,6 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
             epsilon=epsilon,
             delta=delta,
         )
-
-    def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Intervals of the centres and of the sizes, from the known noise, at no further cost.
-
-        What the last step of the method would have given without its noise, with all that came
-        before as it was, lies inside with probability `level`, each number by itself. How rows
-        were sampled from a population is no part of it: docs/error-bars.md.
-
-        Parameters
-        ----------
-        level : float, default=0.95
-            The probability, between 0 and 1.
-
-        Returns
-        -------
-        centers : ndarray of shape (n_clusters, n_features, 2)
-            Lower and upper ends, in the units and columns of `cluster_centers_`.
-        sizes : ndarray of shape (n_clusters, 2)
-            Lower and upper ends, in those of `cluster_sizes_`; none is below 0.
-
-        """
-        check_is_fitted(self)
-        level = check_level(level)
-        if self._errors_ is None or self._errors_.centers is None or self._errors_.sizes is None:
-            raise AttributeError(_unknown(self, "intervals"))
-        found = intervals_of(
-            self._errors_.centers, self.cluster_centers_, level, self.box_, self.schema_
-        )
-        return found, size_intervals(self._errors_.sizes, self.cluster_sizes_, level)
-
-    @property
-    def cluster_centers_std_(self) -> Floats:
-        """The deviation of the noise on each number of the centres, before any shrinking."""
-        if self._errors_ is None or self._errors_.centers is None:
-            raise AttributeError
-        return std_of(self._errors_.centers, self.box_, self.schema_)
-
-    @property
-    def cluster_sizes_std_(self) -> Floats:
-        """The deviation of the noise on each size, (k,)."""
-        if self._errors_ is None or self._errors_.sizes is None:
-            raise AttributeError
-        return self._errors_.sizes.stds
 
     @property
     def evidence_(self) -> Floats:
@@ -256,8 +270,6 @@ class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Release
     def __getattr__(self, name: str) -> NoReturn:
         if name == "cluster_profiles_" and hasattr(self, "cluster_centers_"):
             raise AttributeError("centres have words where the columns have a schema: schema=…")
-        if name in _STDS and hasattr(self, "cluster_centers_"):
-            raise AttributeError(_unknown(self, name))
         super().__getattr__(name)
 
     def _labels(self, points: Floats) -> Ints:
