@@ -13,12 +13,15 @@ from sfumato._base.validation import check_whole
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import REACH, NanPolicy
 from sfumato._private_fit import PrivateFit, unit_of
+from sfumato._released_centers import ReleasedBars
 from sfumato._schema.schema import Schema
 from sfumato._synopsis.dendrogram import Dendrogram
+from sfumato._synopsis.spread import cell_errors, nearest_cells
+from sfumato._uncertainty import Errors, joined_errors
 from sfumato.methods._small_clusters import Leaves, SmallClusters
 
 
-class PrivateWard(PrivateFit):
+class PrivateWard(ReleasedBars, PrivateFit):
     """A tree of clusters (Ward's method) under differential privacy, which any k can be cut from.
 
     Small clusters are released: of the cells of a grid up to three columns, k-means centres beyond.
@@ -66,6 +69,8 @@ class PrivateWard(PrivateFit):
         Noisy sizes of the clusters, the largest first.
     cluster_centers_ : ndarray of shape (n_clusters_, n_features)
         The means of the clusters, in the user's units.
+    cluster_centers_std_, cluster_sizes_std_ : ndarrays
+        The deviation of the noise on each number of both; see `intervals`.
     bounds_ : pair of ndarrays of shape (n_features,)
         The bounds in use, declared or estimated.
     receipt_ : Receipt
@@ -133,19 +138,17 @@ class PrivateWard(PrivateFit):
         return min(int(self.n_clusters), self.n_leaves_)
 
     @property
-    def cluster_sizes_(self) -> Floats:
+    def cluster_sizes_(self) -> Floats:  # type: ignore[override]
         """Noisy sizes of the clusters, (n_clusters_,)."""
         labels = self.cut(self.n_clusters_)
         sums = np.bincount(labels, self.dendrogram_.weights, self.n_clusters_)
         return sums.astype(np.float64)
 
     @property
-    def cluster_centers_(self) -> Floats:
+    def cluster_centers_(self) -> Floats:  # type: ignore[override]
         """The means of the clusters, (n_clusters_, d) in the user's units."""
         labels, weights = self.cut(self.n_clusters_), self.dendrogram_.weights
-        sums = [np.bincount(labels, weights * x, self.n_clusters_) for x in self.leaf_points_.T]
-        means = np.stack(sums, axis=1) / self.cluster_sizes_[:, None]
-        return self._in_units(means)
+        return self._in_units(_means(self.leaf_points_, labels, weights, self.n_clusters_))
 
     def cut(self, k: int) -> Ints:
         """Return the cluster of every leaf, (n_leaves_,), where there are k clusters: for free."""
@@ -168,6 +171,15 @@ class PrivateWard(PrivateFit):
         nearest: Ints = squared_distances(points, self.leaf_points_).argmin(axis=1)
         return nearest
 
+    def _bars(self) -> Errors | None:
+        """The noise of the cells of each cluster, or where there are none of its leaves."""
+        points, cut = self.leaf_points_ * REACH, self.cut(self.n_clusters_)
+        means = _means(points, cut, self.dendrogram_.weights, self.n_clusters_)
+        synopsis = self.__dict__.get("synopsis_")
+        if synopsis is not None:
+            return cell_errors(synopsis, means, cut[nearest_cells(synopsis, points)])
+        return self._errors_ and joined_errors(self._errors_, cut, self.n_clusters_)
+
     def _in_units(self, points: Floats) -> Floats:
         """Points (n, d) of the cube in the user's units."""
         schema = self.schema_
@@ -184,6 +196,11 @@ class PrivateWard(PrivateFit):
         points, weights = found.points / REACH, found.weights * unit_of(curator.schema)
         self.leaf_points_ = points if self.schema_ is None else self.schema_.settled(points)
         self.dendrogram_ = Dendrogram(self._in_units(self.leaf_points_), weights, found.linkage)
+        self._errors_ = found.errors and found.errors.times(unit_of(curator.schema))
+
+    def _bars_in_words(self) -> tuple[str, ...]:
+        """None on the receipt: it does not know where the tree will be cut."""
+        return ()
 
     def _settings(self) -> dict[str, Any]:
         most = self.n_leaves
@@ -198,7 +215,9 @@ class PrivateWard(PrivateFit):
 
     def _released(self) -> dict[str, Any]:
         tree = self.dendrogram_
+        bars = {} if self._errors_ is None else {"errors": self._errors_.to_dict()}
         return {
+            **bars,
             "leaves": self.leaf_points_.tolist(),
             "leaf_weights": tree.weights.tolist(),
             "linkage": tree.linkage.tolist(),
@@ -212,3 +231,12 @@ class PrivateWard(PrivateFit):
         joins = data["linkage"] or np.empty((0, 4))
         linkage = array_in(joins, len(weights) - 1, 4)
         self.dendrogram_ = Dendrogram(self._in_units(self.leaf_points_), weights, linkage)
+        if "errors" in data:
+            self._errors_ = Errors.from_dict(data["errors"], len(weights), self.box_.n_features)
+
+
+def _means(points: Floats, own: Ints, weights: Floats, k: int) -> Floats:
+    """Means (k, d) of points (n, d) with weights (n,) by their cluster (n,)."""
+    sums = [np.bincount(own, weights * x, k) for x in points.T]
+    means: Floats = np.stack(sums, axis=1) / np.bincount(own, weights, k)[:, None]
+    return means

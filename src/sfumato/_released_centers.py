@@ -22,9 +22,8 @@ from sfumato._error_bars import (
     size_intervals,
     std_of,
 )
-from sfumato._lattice.box import REACH, Box
+from sfumato._lattice.box import REACH
 from sfumato._released_model import ReleasedModel, check_own_rows
-from sfumato._schema.schema import Schema
 from sfumato._uncertainty import Errors
 
 if TYPE_CHECKING:
@@ -32,13 +31,11 @@ if TYPE_CHECKING:
     from sfumato._quality import Quality
 
 
-class WithErrorBars:
-    """How sure centres and sizes are, of a model that has them; `_errors_` is the known noise."""
+class ReleasedBars(ReleasedModel):
+    """Error bars of what was released, from the known noise, at no further cost."""
 
     cluster_centers_: Floats
     cluster_sizes_: Floats
-    box_: Box
-    schema_: Schema | None
     _errors_: Errors | None = None
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -63,54 +60,38 @@ class WithErrorBars:
         """
         check_is_fitted(self)
         level = check_level(level)
-        if self._errors_ is None or self._errors_.centers is None or self._errors_.sizes is None:
+        errors = self._bars() or Errors(None, None)
+        if errors.centers is None or errors.sizes is None:
             raise AttributeError(_unknown(self, "intervals"))
-        found = intervals_of(
-            self._errors_.centers, self.cluster_centers_, level, self.box_, self.schema_
-        )
-        return found, size_intervals(self._errors_.sizes, self.cluster_sizes_, level)
+        found = intervals_of(errors.centers, self.cluster_centers_, level, self.box_, self.schema_)
+        return found, size_intervals(errors.sizes, self.cluster_sizes_, level)
 
     @property
     def cluster_centers_std_(self) -> Floats:
         """The deviation of the noise on each number of the centres, before any shrinking."""
-        if self._errors_ is None or self._errors_.centers is None:
+        errors = self._bars()
+        if errors is None or errors.centers is None:
             raise AttributeError
-        return std_of(self._errors_.centers, self.box_, self.schema_)
+        return std_of(errors.centers, self.box_, self.schema_)
 
     @property
     def cluster_sizes_std_(self) -> Floats:
         """The deviation of the noise on each size, (k,)."""
-        if self._errors_ is None or self._errors_.sizes is None:
+        errors = self._bars()
+        if errors is None or errors.sizes is None:
             raise AttributeError
-        return self._errors_.sizes.stds
+        return errors.sizes.stds
 
-    @property
-    def evidence_(self) -> Floats:
-        """How surely each cluster is real, (k,), from 0 to 1; worked out at the first look.
+    def _bars(self) -> Errors | None:
+        return self._errors_
 
-        With a synopsis: 1 − the chance that one clump, and noise, show such valleys of density
-        around the centre. Without: sizes and distances of centres against their noise alone.
-        `print(model)` says which clusters are below 0.95.
-        """
-        found = self.__dict__.get("_evidence_")
-        if found is None:
-            by_numbers = self.__dict__.get("synopsis_") is None
-            if by_numbers and (self._errors_ is None or self._errors_.sizes is None):
-                raise AttributeError
-            self._evidence_ = found = _evidence(self)
-        return found
-
-    def __str__(self) -> str:
-        # Not a warning of `fit`: a filter that makes errors of warnings would lose what was paid.
-        text = repr(self)
-        known = hasattr(self, "cluster_centers_") and hasattr(self, "evidence_")
-        sentence = doubts(self.evidence_) if known else ""
-        return f"{text}\nWarning: {sentence}" if sentence else text
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in _STDS and hasattr(self, "cluster_sizes_"):
+            raise AttributeError(_unknown(self, name))
+        super().__getattr__(name)
 
 
-class ReleasedCenters(
-    WithErrorBars, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ReleasedModel
-):
+class ReleasedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ReleasedBars):
     """Centres that were released, and what can be done with them at no further cost.
 
     A subclass has `fit`, which sets `cluster_centers_`, (k, d) in the user's units, and `box_`.
@@ -118,7 +99,6 @@ class ReleasedCenters(
 
     cluster_centers_: Floats
     encoded_centers_: Floats
-    cluster_sizes_: Floats
     _cost_power: Literal[1, 2] = 2
     """What the cost of a row is: its squared distance to the nearest centre, or its distance."""
 
@@ -196,6 +176,29 @@ class ReleasedCenters(
             delta=delta,
         )
 
+    @property
+    def evidence_(self) -> Floats:
+        """How surely each cluster is real, (k,), from 0 to 1; worked out at the first look.
+
+        With a synopsis: 1 − the chance that one clump, and noise, show such valleys of density
+        around the centre. Without: sizes and distances of centres against their noise alone.
+        `print(model)` says which clusters are below 0.95.
+        """
+        found = self.__dict__.get("_evidence_")
+        if found is None:
+            by_numbers = self.__dict__.get("synopsis_") is None
+            if by_numbers and (self._errors_ is None or self._errors_.sizes is None):
+                raise AttributeError
+            self._evidence_ = found = _evidence(self)
+        return found
+
+    def __str__(self) -> str:
+        # Not a warning of `fit`: a filter that makes errors of warnings would lose what was paid.
+        text = repr(self)
+        known = hasattr(self, "cluster_centers_") and hasattr(self, "evidence_")
+        sentence = doubts(self.evidence_) if known else ""
+        return f"{text}\nWarning: {sentence}" if sentence else text
+
     def quality(
         self,
         curator: Curator,
@@ -267,8 +270,6 @@ class ReleasedCenters(
     def __getattr__(self, name: str) -> NoReturn:
         if name == "cluster_profiles_" and hasattr(self, "cluster_centers_"):
             raise AttributeError("centres have words where the columns have a schema: schema=…")
-        if name in _STDS and hasattr(self, "cluster_centers_"):
-            raise AttributeError(_unknown(self, name))
         super().__getattr__(name)
 
     def _labels(self, points: Floats) -> Ints:

@@ -161,3 +161,26 @@ def of_ratio(
     errors = np.hypot(np.broadcast_to(stds, means.shape), means * counts.std) / held
     values = np.where(known, start + means, np.broadcast_to(start, means.shape))
     return values, np.where(known, np.minimum(errors, widest), widest)
+
+
+def joined_errors(errors: Errors, own: Ints, k: int) -> Errors | None:
+    """Error bars of clusters of clusters: sizes add up, and centres (m, d) have weighted means.
+
+    own: (m,), indices below k. None where those of the parts are not known.
+    """
+    centers, sizes = errors.centers, errors.sizes
+    if centers is None or sizes is None:
+        return None
+
+    def summed(table: Floats) -> Floats:
+        return np.stack([np.bincount(own, column, k) for column in table.T], axis=1)
+
+    weights = np.maximum(sizes.values, 1.0)[:, None]
+    wholes = summed(weights)
+    means = summed(weights * centers.values) / wholes
+    # The delta method: a part moves its cluster by its own noise, and by that of its size.
+    moved = np.square(weights * centers.stds)
+    moved += np.square((centers.values - means[own]) * sizes.stds[:, None])
+    counts = summed(np.stack([sizes.values, np.square(sizes.stds)], axis=1))
+    totals = Estimate(counts[:, 0], np.sqrt(counts[:, 1]), "gaussian")
+    return Errors(Estimate(means, np.sqrt(summed(moved)) / wholes, "gaussian"), totals)

@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from sfumato import Category, Number, PrivateWard, Schema, load
+from sfumato._core.testing import RecordingCurator, ReplayedNoise
 from tests.unit.test_private_kmeans import EXPECTED_FAILURES
 
 RNG = np.random.default_rng(1)
@@ -96,3 +97,36 @@ def test_categories_are_points_of_the_cube():
     table = pd.DataFrame({"x": [-0.9, 0.9] * 1000, "kind": ["a", "b"] * 1000})
     model = PrivateWard(2, epsilon=5.0, schema=schema).fit(table)
     assert adjusted_rand_score([0, 1] * 1000, model.predict(table)) > 0.95
+
+
+def test_intervals_hold_what_the_cells_have_without_noise():
+    """At least as often as they say, about: twenty fits with replayed noise."""
+    rows = blobs(2, 3000)
+    held = []
+    for seed in range(20):
+        curator = RecordingCurator(rows, bounds=(-6, 6), epsilon=1.0, noise=ReplayedNoise(seed))
+        model = PrivateWard(5, epsilon=1.0, random_state=seed).fit(curator)
+        exact = np.asarray(curator.transcript.exact[-1])[:, 0].astype(float)
+        own = model.predict(model.synopsis_.cells)
+        sizes = np.bincount(own, exact, 5)
+        sums = [np.bincount(own, exact * x, 5) for x in model.synopsis_.cells.T]
+        true = (np.stack(sums, axis=1) / sizes[:, None], sizes)
+        for ends, value in zip(model.intervals(), true, strict=True):
+            held += ((ends[..., 0] <= value) & (value <= ends[..., 1])).ravel().tolist()
+    assert len(held) == 20 * 15
+    assert np.mean(held) > 0.91
+
+
+def test_error_bars_follow_the_cut_and_are_in_files(both, tmp_path):
+    rows, model = both
+    model.save(tmp_path / "model.json")
+    for one in (model, load(tmp_path / "model.json")):
+        centers, sizes = one.intervals()
+        assert centers.shape == (5, rows.shape[1], 2)
+        assert (centers[..., 0] <= one.cluster_centers_).all()
+        assert (one.cluster_centers_ <= centers[..., 1]).all()
+        assert one.cluster_centers_std_.max() < 0.2
+        assert ((sizes[:, 0] <= one.cluster_sizes_) & (one.cluster_sizes_ <= sizes[:, 1])).all()
+        assert 0 < one.cluster_sizes_std_.max() < len(rows) / 10
+        assert one.set_params(n_clusters=2).intervals()[1].shape == (2, 2)
+        one.set_params(n_clusters=5)

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from sfumato._core.testing import ReplayedNoise
-from sfumato._uncertainty import Errors, Estimate, NoisyCounts, deviations, of_ratio
+from sfumato._uncertainty import (
+    Errors,
+    Estimate,
+    NoisyCounts,
+    deviations,
+    joined_errors,
+    of_ratio,
+)
 
 N = 20_000
 
@@ -87,3 +94,23 @@ def test_error_bars_come_back_from_plain_values():
     wrong = {"centers": None, "sizes": {**errors.to_dict()["sizes"], "law": "none"}}
     with pytest.raises(TypeError, match="law of noise"):
         Errors.from_dict(wrong, 2, 7)
+
+
+def test_clusters_of_clusters_move_as_their_parts_do():
+    """The deviations are those of many draws of the noise of the parts."""
+    rng, own = np.random.default_rng(0), np.array([0, 1, 0, 1, 0])
+    places, rows = rng.uniform(-9, 9, (5, 2)), rng.uniform(500, 900, 5)
+    stds, counts = np.full((5, 2), 0.3), np.full(5, 20.0)
+    parts = Errors(Estimate(places, stds, "cube", 2), Estimate(rows, counts, "cube", 2))
+    found = joined_errors(parts, own, 2)
+    drawn = []
+    for _ in range(4000):
+        weights = rows + rng.normal(0, counts)
+        moved = (places + rng.normal(0, stds)) * weights[:, None]
+        wholes = [weights[own == i].sum() for i in (0, 1)]
+        means = [moved[own == i].sum(axis=0) / wholes[i] for i in (0, 1)]
+        drawn.append(np.concatenate([*means, wholes]))
+    seen = np.std(drawn, axis=0)
+    np.testing.assert_allclose(np.ravel(found.centers.stds), seen[:4], rtol=0.1)
+    np.testing.assert_allclose(found.sizes.stds, seen[4:], rtol=0.1)
+    assert joined_errors(Errors(None, parts.sizes), own, 2) is None

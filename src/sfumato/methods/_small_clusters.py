@@ -13,6 +13,7 @@ from sfumato._core.curator import Curator
 from sfumato._lattice.box import REACH
 from sfumato._synopsis import Synopsis
 from sfumato._synopsis.dendrogram import ward_linkage
+from sfumato._uncertainty import Errors
 from sfumato.methods._auto import Auto
 from sfumato.methods._auto.budget import LOW
 from sfumato.methods._base import NUMBER, PlannedTask, Prediction, Task
@@ -35,6 +36,7 @@ class Leaves:
     linkage: Floats
     notes: tuple[str, ...] = ()
     synopsis: Synopsis | None = None
+    errors: Errors | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,9 @@ class SmallClusters:
             held = np.ones(len(centers.sizes), dtype=bool)
         points, weights = centers.points[held], np.maximum(centers.sizes[held], 1.0)
         linkage = ward_linkage(points / REACH, weights)
-        return Leaves(points, weights, linkage, centers.notes, centers.synopsis)
+        kept, whole = np.flatnonzero(held), np.ones(int(held.sum()), dtype=np.int64)
+        errors = centers.errors and centers.errors.take(kept, whole)
+        return Leaves(points, weights, linkage, centers.notes, centers.synopsis, errors)
 
     def _wider(self, task: AnyTask) -> AnyTask:
         """The same task for small clusters."""
