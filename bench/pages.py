@@ -49,6 +49,8 @@ PAGES = (
     "streams.md",
     "one-release.md",
     "compare.md",
+    "command-line.md",
+    "quality.md",
 )
 MORE = "…"
 

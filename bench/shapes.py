@@ -187,10 +187,18 @@ def draw() -> None:
         ax.imshow(shown, origin="lower", extent=extent, aspect="auto", cmap=colours, vmin=0, vmax=9)
         ax.set_title(f"{shape}: {model.n_clusters_} clusters, ε = 1", fontsize=10)
     rows, _, bounds = drawn("discs", 0.0, 50_000, 0)
-    from scipy.cluster.hierarchy import dendrogram
+    from scipy.cluster.hierarchy import dendrogram, set_link_color_palette
 
     tree = PrivateWard(7, epsilon=1.0, bounds=bounds, random_state=0).fit(rows)
-    dendrogram(tree.linkage_, ax=axes[5], no_labels=True, truncate_mode="lastp", p=30)
+    set_link_color_palette(list(PALETTE[1:6]))
+    dendrogram(
+        tree.linkage_,
+        ax=axes[5],
+        no_labels=True,
+        truncate_mode="lastp",
+        p=30,
+        above_threshold_color=PALETTE[0],
+    )
     axes[5].set_title("discs: the tree of clusters, ε = 1", fontsize=10)
     axes[5].set_ylabel("Ward's distance")
     figure.savefig(FIGURE, dpi=110)
