@@ -48,6 +48,8 @@ PAGES = (
     *sorted(f"gallery/{page.name}" for page in (DOCS / "gallery").glob("[a-z]*.md")),
     "streams.md",
     "one-release.md",
+    "report.md",
+    "plots.md",
 )
 MORE = "…"
 

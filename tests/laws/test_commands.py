@@ -3,6 +3,8 @@
 On any other file with the same columns; on a neighbour it also loses no more than was charged.
 """
 
+from datetime import datetime
+
 import numpy as np
 import pytest
 
@@ -85,6 +87,19 @@ def check_both(check, words, budget="pure"):
 @pytest.mark.parametrize("budget", ["pure", "approximate"])
 def test_fit_prints_and_writes_the_answers_alone(check, bounds, shown, budget):
     check_both(check, (*FIT, *bounds, *shown), budget)
+
+
+class Noon(datetime):
+    """A clock that stands still."""
+
+    @classmethod
+    def now(cls, tz=None):
+        return cls(2026, 11, 1, 12, tzinfo=tz)
+
+
+def test_a_report_has_the_answers_alone(check, monkeypatch):
+    monkeypatch.setattr("sfumato._report.dossier.datetime", Noon)
+    check_both(check, (*FIT, *GIVEN, "--report", "report.html"))
 
 
 SCHEMA = """
