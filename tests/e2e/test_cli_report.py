@@ -9,9 +9,9 @@ from tests.e2e.cli import BOUNDS, assert_refused, files, fit, header, run
 
 
 @pytest.fixture
-def model(here):
+def model(people, here):
     """A model of two clusters, and a key."""
-    assert fit("data.csv", *header("data.csv"), *BOUNDS).exit_code == 0
+    assert fit("people.csv", *header("people.csv"), *BOUNDS).exit_code == 0
     assert run("keygen", "owner.pem").exit_code == 0
     return here / "model.json"
 
@@ -21,21 +21,21 @@ def checks(*words):
     return result.exit_code, json.loads(result.stdout)
 
 
-def test_a_fit_writes_its_report_with_its_own_command(here):
-    done = fit("data.csv", *header("data.csv"), *BOUNDS, "--report", "report.html")
+def test_a_fit_writes_its_report_with_its_own_command(people, here):
+    done = fit("people.csv", *header("people.csv"), *BOUNDS, "--report", "report.html")
     assert done.exit_code == 0
     text = (here / "report.html").read_text("utf-8")
-    assert "sfumato fit data.csv -k 2 --epsilon 5" in text
+    assert "sfumato fit people.csv -k 2 --epsilon 5" in text
     assert "--report report.html" in text
     code, found = checks("report.html", "model.json")
     assert (code, found["right"], found["same_model"]) == (0, True, True)
 
 
-def test_a_place_where_no_report_can_be_written_costs_nothing(here):
-    words = (*header("data.csv"), *BOUNDS)
-    assert_refused(fit("data.csv", *words, "--report", "nowhere/report.html"), "nowhere")
-    assert_refused(fit("data.csv", *words, "--report", "data.csv"), "data.csv")
-    assert_refused(fit("data.csv", *words, "--report", "model.json"), "model.json")
+def test_a_place_where_no_report_can_be_written_costs_nothing(people, here):
+    words = (*header("people.csv"), *BOUNDS)
+    assert_refused(fit("people.csv", *words, "--report", "nowhere/report.html"), "nowhere")
+    assert_refused(fit("people.csv", *words, "--report", "people.csv"), "people.csv")
+    assert_refused(fit("people.csv", *words, "--report", "model.json"), "model.json")
     assert not (here / "model.json").exists()
 
 
@@ -83,7 +83,7 @@ def test_another_key_and_another_model_end_with_4(model, here):
     run("keygen", "other.pem")
     assert run("verify", "report.html", "--key", "other.pub.pem").exit_code == 4
     assert run("verify", "model.json", "--key", "owner.pub.pem").exit_code == 4
-    fit("data.csv", *header("data.csv"), *BOUNDS, output="second.json")
+    fit("people.csv", *header("people.csv"), *BOUNDS, output="second.json")
     code, found = checks("report.html", "second.json")
     assert (code, found["same_model"]) == (4, False)
 
@@ -101,6 +101,6 @@ def test_what_does_not_add_up_is_not_signed(model, here):
     (here / "forged.json").write_text(json.dumps(data))
     before = files(here)
     assert_refused(run("sign", "forged.json", "--key", "owner.pem"), "cost more than their cap")
-    assert_refused(run("report", "data.csv", "-o", "report.html"))
+    assert_refused(run("report", "people.csv", "-o", "report.html"))
     assert_refused(run("verify", "nothing.json"), "nothing.json")
     assert files(here) == before

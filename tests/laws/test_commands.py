@@ -3,11 +3,13 @@
 On any other file with the same columns; on a neighbour it also loses no more than was charged.
 """
 
+import sys
 from datetime import datetime
 
 import numpy as np
 import pytest
 
+from sfumato._report import dossier
 from tests.e2e.cli import run
 from tests.laws.harness import BUDGETS
 from tests.laws.test_estimator import GROUPED, LABELS, NEIGHBOURS, ROWS, STRANGERS
@@ -98,7 +100,7 @@ class Noon(datetime):
 
 
 def test_a_report_has_the_answers_alone(check, monkeypatch):
-    monkeypatch.setattr("sfumato._report.dossier.datetime", Noon)
+    monkeypatch.setattr(sys.modules[dossier.__module__], "datetime", Noon)
     check_both(check, (*FIT, *GIVEN, "--report", "report.html"))
 
 

@@ -231,6 +231,13 @@ def test_what_is_none_of_ours_is_wrong(tmp_path, text):
     assert not verify(tmp_path / "file").right
 
 
+def test_a_key_that_is_there_twice_is_no_file_of_ours(tmp_path):
+    text = written(sign(release("kmeans 2").to_dict()))
+    (tmp_path / "model.json").write_text(text.replace("{", '{"format": 9,', 1))
+    (check,) = verify(tmp_path / "model.json").checks
+    assert (check.right, check.said) == (False, "a key is there twice")
+
+
 def test_notebooks_show_models_receipts_plans_and_synopses():
     model = release("grid")
     shown = {
