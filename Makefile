@@ -17,7 +17,8 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 	touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo
-	$(BIN)/sfumato demo
+	@mkdir -p build
+	$(BIN)/sfumato demo --report build/report.html --force
 
 # The studio is tested in Debian's Chromium: installed where it is missing, by root or in CI.
 .PHONY: browser

@@ -51,6 +51,8 @@ PAGES = (
     "compare.md",
     "command-line.md",
     "quality.md",
+    "report.md",
+    "plots.md",
 )
 MORE = "…"
 

@@ -3,9 +3,13 @@
 On any other file with the same columns; on a neighbour it also loses no more than was charged.
 """
 
+import sys
+from datetime import datetime
+
 import numpy as np
 import pytest
 
+from sfumato._report import dossier
 from tests.e2e.cli import run
 from tests.laws.harness import BUDGETS
 from tests.laws.test_estimator import GROUPED, LABELS, NEIGHBOURS, ROWS, STRANGERS
@@ -85,6 +89,19 @@ def check_both(check, words, budget="pure"):
 @pytest.mark.parametrize("budget", ["pure", "approximate"])
 def test_fit_prints_and_writes_the_answers_alone(check, bounds, shown, budget):
     check_both(check, (*FIT, *bounds, *shown), budget)
+
+
+class Noon(datetime):
+    """A clock that stands still."""
+
+    @classmethod
+    def now(cls, tz=None):
+        return cls(2026, 11, 1, 12, tzinfo=tz)
+
+
+def test_a_report_has_the_answers_alone(check, monkeypatch):
+    monkeypatch.setattr(sys.modules[dossier.__module__], "datetime", Noon)
+    check_both(check, (*FIT, *GIVEN, "--report", "report.html"))
 
 
 SCHEMA = """

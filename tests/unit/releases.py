@@ -80,7 +80,7 @@ _MADE = {
     "one cluster of 6 columns": lambda: _plain(PrivateKMeans, 6, 1),
     "many clusters": lambda: _plain(PrivateKMeans, 2, 70),
     "little budget": lambda: _plain(PrivateKMeans, 2, epsilon=1e-4),
-    "delta": lambda: _plain(PrivateKMeans, 2, delta=1e-6),
+    "delta": lambda: _plain(PrivateKMeans, 6, delta=1e-4, method="dplloyd"),
     "grid": lambda: _plain(PrivateKMeans, 2, method="eugkm"),
     "median": lambda: _plain(PrivateKMedian, 2),
     "mixture": lambda: _plain(PrivateGaussianMixture, 2),
