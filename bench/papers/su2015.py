@@ -14,14 +14,21 @@ from pathlib import Path
 
 # The claims put themselves on the list of verdicts.
 from bench.data import nothing_to_measure
-from bench.papers import su2015_claims, su2015_claims_hybrid, su2015_verdicts  # noqa: F401
+from bench.papers import (
+    su2015_claims,  # noqa: F401
+    su2015_claims_hybrid,  # noqa: F401
+    su2015_claims_passing,  # noqa: F401
+    su2015_verdicts,
+)
 from bench.papers.su2015_data import SOURCES, is_there
+from bench.papers.su2015_page import PAGE, rewrite
 from bench.papers.su2015_points import BY_EPSILON, FIGURES, FULL, LENDERS, QUICK, added
-from bench.papers.su2015_runs import complete, read
+from bench.papers.su2015_runs import Table, complete, read
 from sfumato.methods import METHODS, NEEDS_DELTA
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "papers" / "su2015.md"
+# Shown as tables on the page.
+TABLES_ALONE = ("printed", "studies")
 # The figures have no δ.
 PURE = [name for name in METHODS if name not in NEEDS_DELTA]
 
@@ -38,7 +45,7 @@ def table_of(folder: Path, figure: str) -> Path:
     return folder / f"su2015_{figure}.csv"
 
 
-def run(figure: str, quick: bool, more: Sequence[str] = ()) -> None:
+def run(figure: str, quick: bool, more: Sequence[str] = (), processes: int = 2) -> None:
     """Measure what is missing of a figure, and draw it. `more` are methods beyond the paper's."""
     tables, pictures = folders(quick or bool(more))
     path = table_of(tables, figure)
@@ -49,19 +56,23 @@ def run(figure: str, quick: bool, more: Sequence[str] = ()) -> None:
         lenders.append(table_of(folders(False)[0], figure))
     if not any(is_there(point.dataset) for point in points):
         nothing_to_measure(sorted({SOURCES[point.dataset].file for point in points}))
-    complete(path, points, lenders)
+    complete(path, points, lenders, processes)
     results = read(path)
-    if results:
+    if results and figure not in TABLES_ALONE:
         from bench.papers.su2015_figures import DRAW
 
         DRAW[figure](results, pictures / f"su2015_{figure}.png")
 
 
+def read_tables(folder: Path) -> dict[str, Table]:
+    """Everything that was measured so far."""
+    return {figure: read(table_of(folder, figure)) for figure in FIGURES}
+
+
 def judge(quick: bool) -> None:
     """Write the verdict on every claim that the tables can decide."""
     tables, _ = folders(quick)
-    results = {figure: read(table_of(tables, figure)) for figure in FIGURES}
-    verdicts = su2015_verdicts.judge(results)
+    verdicts = su2015_verdicts.judge(read_tables(tables))
     su2015_verdicts.write(table_of(tables, "claims"), verdicts)
     for verdict in verdicts:
         print(f"{verdict.verdict:15} {verdict.claim} [{verdict.numbers}]")
@@ -73,6 +84,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("parts", nargs="+", choices=[*FIGURES, "all", "claims", "docs"])
     parser.add_argument("--method", action="append", default=[], choices=PURE, metavar="NAME")
     parser.add_argument("--quick", action="store_true", help="a few runs, into build/bench")
+    parser.add_argument("--processes", type=int, default=2, help="of one thread each")
     options = parser.parse_args(argv)
     absent = [source.file for name, source in SOURCES.items() if not is_there(name)]
     if absent:
@@ -82,8 +94,10 @@ def main(argv: list[str]) -> None:
         parser.error(f"--method adds a line to {' and '.join(BY_EPSILON)}")
     for figure in FIGURES:
         if everything or figure in options.parts:
-            run(figure, options.quick, options.method if figure in BY_EPSILON else ())
+            more = options.method if figure in BY_EPSILON else ()
+            run(figure, options.quick, more, options.processes)
     if everything or "claims" in options.parts:
         judge(options.quick)
     if (everything and not options.quick) or "docs" in options.parts:
-        su2015_verdicts.rewrite(PAGE, table_of(folders(False)[0], "claims"))
+        tables, _ = folders(False)
+        rewrite(PAGE, read_tables(tables), table_of(tables, "claims"))

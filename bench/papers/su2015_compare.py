@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from bench.papers.su2015_data import EIGHT, SOURCES
+from bench.papers.su2015_data import EIGHT, GENERATED, SOURCES, TOWNS
 from bench.papers.su2015_points import LABELS
 from bench.papers.su2015_runs import Result, Table
 
 Tables = dict[str, Table]
-Found = tuple[bool, str]
+Found = tuple[bool | None, str]
 Pair = tuple[str, float, Result, Result]
 
 
@@ -54,6 +54,12 @@ def compare(table: Table, one: str, two: str, names: tuple[str, ...], epsilons: 
     return f"{LABELS[one]} / {LABELS[two]}: " + "; ".join(lines)
 
 
+def beside(told: dict[str, str]) -> str:
+    """What is told of every dataset, the towns that nothing rests on last."""
+    text = "; ".join(line for name, line in told.items() if name != TOWNS)
+    return f"{text}; beside: {told[TOWNS]}" if TOWNS in told else text
+
+
 def at(points: list[tuple[str, float]]) -> str:
     """Name points of a figure."""
     return ", ".join(f"{SOURCES[n].title} ε = {e:g}" for n, e in points) or "none"
@@ -63,11 +69,13 @@ def excess(table: Table, method: str, setting: float = 0.0) -> dict[tuple[int, i
     """NICV above the baseline on every synthetic dataset, by (d, k)."""
     found = {}
     for (name, used, _, set_to), result in table.items():
-        if used == method and set_to == setting and name.startswith("syn_"):
+        if used == method and set_to == setting and name.startswith(GENERATED):
             d, k = map(int, name.split("_")[1:])
             found[d, k] = result.mean - table[name, "baseline", 0.0, 0.0].mean
     if not found:
         raise ValueError(f"no synthetic dataset was clustered by {method}")
+    if len(found) < sum(key[1] == "baseline" for key in table):
+        raise ValueError(f"not every synthetic dataset was clustered by {method}")
     return found
 
 

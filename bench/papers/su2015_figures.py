@@ -23,13 +23,15 @@ mpl.use("Agg")
 # One colour and one mark for each method in all figures.
 STYLES = {
     "baseline": ("#444444", ""),
-    "dplloyd": ("#0072b2", "o"),
-    "dplloyd_laplace": ("#56b4e9", "s"),
-    "eugkm": ("#d55e00", "^"),
+    "dplloyd_equal": ("#0072b2", "o"),
+    "dplloyd": ("#56b4e9", "s"),
+    "eugkm_lloyd": ("#d55e00", "^"),
+    "eugkm": ("#f0a58a", ">"),
     "pgkm": ("#009e73", "D"),
     "gkm": ("#cc79a7", "v"),
     "gkm3k": ("#7b4f9d", "P"),
-    "hybrid": ("#e69f00", "X"),
+    "hybrid_equal": ("#222222", "X"),
+    "hybrid": ("#e69f00", "*"),
     "sag": ("#999933", "o"),
     "noise": ("#882255", "s"),
     "gene": ("#009e73", "D"),
@@ -149,11 +151,11 @@ def run_times(table: Table, path: Path, title: str) -> None:
     """Bars of the CPU seconds of one fit."""
     names = [name for name in SIX if any(key[0] == name for key in table)]
     figure, axis = plt.subplots(figsize=(8.5, 4), layout="constrained")
-    for side, method in enumerate(("dplloyd", "eugkm")):
+    for side, method in enumerate(("dplloyd_equal", "eugkm_lloyd", "eugkm")):
         label, colour = LABELS[method], STYLES[method][0]
         mine = {key[0]: r.seconds for key, r in table.items() if key[1] == method}
-        x = np.arange(len(names)) + 0.38 * (side - 0.5)
-        bars = axis.bar(x, [mine.get(n, np.nan) for n in names], 0.36, color=colour, label=label)
+        x = np.arange(len(names)) + 0.27 * (side - 1)
+        bars = axis.bar(x, [mine.get(n, np.nan) for n in names], 0.25, color=colour, label=label)
         axis.bar_label(bars, fmt="%.2g", fontsize=8)
     axis.set_yscale("log")
     axis.margins(y=0.15)
@@ -168,6 +170,9 @@ DRAW: dict[str, Callable[[Table, Path], None]] = {
     "fig1": lambda t, p: curves(t, p, "epsilon", "Figure 1: NICV against ε"),
     "fig2": lambda t, p: heat_maps(
         t, p, f"Figure 2: NICV above the best on synthetic data, ε = {HEAT_EPSILON:g}"
+    ),
+    "fig2b": lambda t, p: heat_maps(
+        t, p, f"Figure 2 again: middles of clusters in a ball, ε = {HEAT_EPSILON:g}"
     ),
     "fig3": lambda t, p: curves(
         t, p, "block", f"Figure 3: where the error of GkM comes from, ε = {BLOCK_EPSILON:g}"

@@ -6,9 +6,10 @@ import time
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from bench.papers.su2015_data import Dataset, best_centers, is_there, lloyd, loa
 from sfumato import PrivateKMeans
 from sfumato._base.types import Floats
 from sfumato._lattice.box import REACH, Box
-from sfumato.methods import METHODS, DPLloyd, GkM, Method, PGkM
+from sfumato.methods import METHODS, DPLloyd, EUGkM, GkM, GkM3K, Hybrid, Method, PGkM
 
 COLUMNS = ["dataset", "method", "epsilon", "setting", "runs", "mean", "sd", "seconds"]
 
@@ -64,6 +65,9 @@ def measure(point: Point) -> Result:
     data = load(point.dataset)
     if point.method == "baseline":
         return Result(point, data.nicv(best_centers(point.dataset)), 0.0, 0.0)
+    if point.method in ("largest", "smallest"):
+        sizes = np.bincount(data.labels(best_centers(point.dataset)), minlength=data.k)
+        return Result(point, float(sizes.max() if point.method == "largest" else sizes.min()), 0, 0)
     if point.method == "lloyd":
         values = lloyd(data, int(point.setting), point.runs)
         return Result(point, float(np.mean(values)), float(np.std(values, ddof=1)), 0.0)
@@ -89,6 +93,8 @@ def one_run(point: Point, data: Dataset, seed: int) -> Floats:
     """Centres of one run. The seed is that of public randomness; noise cannot be seeded."""
     if point.method == "noise":
         return noisy_best(point, data, seed)
+    if point.method in STUDIES:
+        return STUDIES[point.method](point, data, seed)
     method = method_of(point)
     model = model_of(method, point, data, seed)
     exact = point.method in ("sag", "gene")
@@ -109,8 +115,12 @@ def model_of(method: Method, point: Point, data: Dataset, seed: int) -> PrivateK
 
 def method_of(point: Point) -> Method:
     """The configured method behind a name in a figure."""
-    if point.method == "dplloyd_laplace":
-        return DPLloyd(noise="laplace")
+    if point.method in CONFIGURED:
+        return CONFIGURED[point.method]
+    if point.method == "steps":
+        return DPLloyd(iterations=int(point.setting), noise="equal")
+    if point.method == "rows":
+        return GkM3K(rows_per_center=int(point.setting))
     if point.method == "gene":
         return PGkM(least_rounds=int(point.setting), pace=0)
     if point.method in ("sag", "gkm") and point.setting:
@@ -118,6 +128,50 @@ def method_of(point: Point) -> Method:
     if point.method == "eugkm" and point.setting:
         return METHODS["eugkm"](theta=point.setting)  # type: ignore[call-arg]
     return METHODS[point.method]()
+
+
+CONFIGURED: dict[str, Method] = {
+    "dplloyd_equal": DPLloyd(noise="equal"),
+    "uniform": DPLloyd(noise="equal"),
+    "halving": DPLloyd(noise="equal", schedule="halving"),
+    "increasing": DPLloyd(noise="equal", schedule="increasing"),
+    "eugkm_lloyd": EUGkM(solver="lloyd"),
+    "hybrid_equal": Hybrid(noise="equal"),
+    "hybrid_forced": Hybrid(noise="equal", refine="always"),
+}
+
+
+def random_start(point: Point, data: Dataset, seed: int) -> Floats:
+    """DPLloyd from k uniform points of the domain, as in PINQ, in place of a packing."""
+
+    def uniform(k: int, n_features: int, rng: np.random.Generator) -> Floats:
+        return rng.uniform(-REACH, REACH, (k, n_features))
+
+    with mock.patch("sfumato.methods._dplloyd.sphere_packing", uniform):
+        model = model_of(CONFIGURED["dplloyd_equal"], point, data, seed)
+        return model.fit(data.rows).cluster_centers_
+
+
+def of_counts(point: Point, data: Dataset, seed: int) -> Floats:
+    """EUGkM's centres with the counts as released, or rounded to numbers that are not negative."""
+    synopsis = model_of(CONFIGURED["eugkm_lloyd"], point, data, seed).fit(data.rows).synopsis_
+    if point.method == "rounded":
+        synopsis = replace(synopsis, weights=np.maximum(np.rint(synopsis.weights), 0))
+    return synopsis.kmeans(data.k, swaps=False, random_state=seed).centers
+
+
+def sliced(point: Point, data: Dataset, seed: int) -> Floats:
+    """EUGkM on a grid with so many slices on each axis: θ is what Eq. 4 needs for that."""
+    theta = len(data.rows) * point.epsilon / point.setting ** (1 + data.d / 2)
+    return model_of(EUGkM(theta=theta), point, data, seed).fit(data.rows).cluster_centers_
+
+
+STUDIES = {
+    "slices": sliced,
+    "random_start": random_start,
+    "rounded": of_counts,
+    "signed": of_counts,
+}
 
 
 def without_noise(data: Dataset):
@@ -184,8 +238,10 @@ def missing(points: Iterable[Point], done: Table) -> list[Point]:
     ]
 
 
-def complete(path: Path, points: list[Point], lend: Iterable[Path] = ()) -> None:
-    """Measure what a table lacks, two points at a time; other tables may lend theirs."""
+def complete(
+    path: Path, points: list[Point], lend: Iterable[Path] = (), processes: int = 2
+) -> None:
+    """Measure what a table lacks, a point in each process; other tables may lend theirs."""
     for other in lend:
         lent = read(other)
         for point in missing(points, read(path)):
@@ -193,7 +249,7 @@ def complete(path: Path, points: list[Point], lend: Iterable[Path] = ()) -> None
                 append(path, lent[point.key])
     left = missing(points, read(path))
     print(f"{path.name}: {len(left)} of {len(points)} points to measure", flush=True)
-    for number, result in enumerate(_measured(left), 1):
+    for number, result in enumerate(_measured(left, processes), 1):
         append(path, result)
         print(f"  {number}/{len(left)} {result.point.key}: {result.mean:.5g}", flush=True)
     tidy(path, points)
@@ -210,5 +266,5 @@ def tidy(path: Path, points: list[Point]) -> None:
         copy.replace(path)
 
 
-def _measured(points: list[Point]) -> Iterator[Result]:
-    return in_processes(measure, points, 2)
+def _measured(points: list[Point], processes: int) -> Iterator[Result]:
+    return in_processes(measure, points, processes)

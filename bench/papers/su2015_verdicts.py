@@ -1,4 +1,8 @@
-"""Verdicts on the claims of a paper: decided, written to a table, and shown on a page."""
+"""Verdicts on the claims of a paper: decided, written to a table, and shown on a page.
+
+A verdict says whose claim it is and which rows it was judged with. Rows of three kinds are never
+mixed: the paper's arithmetic as printed (which may not be private), the same corrected, and ours.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,21 @@ from typing import Any
 
 from bench.growing_tables import read_rows, write_rows
 
-Decide = Callable[[Any], tuple[bool, str]]
+Decide = Callable[[Any], tuple[bool | None, str]]
 
-COLUMNS = ["section", "claim", "verdict", "numbers"]
+COLUMNS = ["section", "claim", "about", "verdict", "numbers"]
+
+# Whose claim, and what it was judged with.
+AS_PRINTED = "theirs, as printed"
+NOT_PRIVATE = "theirs, as printed (not private)"
+CORRECTED = "theirs, as corrected"
+BY_OURS = "theirs, with our variant"
+NO_NOISE = "theirs, without privacy"
+OURS = "ours"
+KINDS = (AS_PRINTED, NOT_PRIVATE, CORRECTED, BY_OURS, NO_NOISE, OURS)
+_OUR_SECTIONS = ("ours", "beyond", "6.1, open")
+
+HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "not decidable here"
 BEGIN = "<!-- claims: written by `python -m bench su2015 docs` -->"
 END = "<!-- end of claims -->"
 
@@ -23,39 +39,51 @@ class Verdict:
 
     section: str
     claim: str
+    about: str
     verdict: str
     numbers: str
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim with the function that decides it from the tables of the figures."""
+    """A claim with the function that decides it from the tables of the figures.
+
+    The function returns None where no table can decide it here.
+    """
 
     section: str
     text: str
     decide: Decide
+    about: str = AS_PRINTED
 
     def judge(self, tables: Any) -> Verdict:
         """Decide, or say that points are missing."""
         try:
             holds, numbers = self.decide(tables)
         except (KeyError, ValueError):
-            return Verdict(self.section, self.text, "not measured", "points are missing")
-        verdict = "holds" if holds else "does not hold"
-        return Verdict(self.section, self.text, verdict, numbers)
+            return Verdict(
+                self.section, self.text, self.about, "not measured", "points are missing"
+            )
+        verdict = UNDECIDED if holds is None else HOLDS if holds else FAILS
+        return Verdict(self.section, self.text, self.about, verdict, numbers)
 
 
 @dataclass(frozen=True)
 class ClaimList:
-    """The claims of a paper; called with a section and a text it adds one."""
+    """The claims of a paper; called with a section and a text it adds one.
 
+    `about` is what a claim is judged with where nothing else is said.
+    """
+
+    about: str = AS_PRINTED
     claims: list[Claim] = field(default_factory=list)
 
-    def __call__(self, section: str, text: str) -> Callable[[Decide], Decide]:
+    def __call__(self, section: str, text: str, about: str = "") -> Callable[[Decide], Decide]:
         """Put a claim on the list, decided by the function below it."""
+        usual = OURS if section in _OUR_SECTIONS else self.about
 
         def add(decide: Decide) -> Decide:
-            self.claims.append(Claim(section, text, decide))
+            self.claims.append(Claim(section, text, decide, about or usual))
             return decide
 
         return add
@@ -81,8 +109,10 @@ def read(path: Path) -> list[Verdict]:
 
 def as_markdown(verdicts: list[Verdict]) -> str:
     """The table as a page shows it."""
-    lines = ["| § | claim | verdict | numbers |", "|---|---|---|---|"]
-    lines += [f"| {v.section} | {v.claim} | **{v.verdict}** | {v.numbers} |" for v in verdicts]
+    lines = ["| § | claim | whose, judged with | verdict | numbers |", "|---|---|---|---|---|"]
+    lines += [
+        f"| {v.section} | {v.claim} | {v.about} | **{v.verdict}** | {v.numbers} |" for v in verdicts
+    ]
     return "\n".join(lines)
 
 

@@ -1,6 +1,7 @@
 """Sukpisit et al. 2019 again: speed-up by processes, and what budgets do to small datasets.
 
 `python -m bench sukpisit2019 table1 table2` measures what the table of these lacks, and draws it;
+`printed` simulates the paper's arithmetic, which is not private;
 `fig3 fig4 fig5` measure fits of 5,000,000 rows on the thread pool, Dask and Spark, which needs both
 cores of a quiet machine for some minutes; `all` does everything, then the claims and the page;
 `claims` and `docs` measure nothing.
@@ -14,6 +15,7 @@ from pathlib import Path
 from bench import engines_timing
 from bench.papers import su2015_verdicts as verdicts
 from bench.papers import sukpisit2019_claims as claims
+from bench.papers import sukpisit2019_printed as printed
 from bench.papers import sukpisit2019_runs as runs
 from bench.papers import sukpisit2019_speed as speed
 from bench.papers import sukpisit2019_tables as shown
@@ -23,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "papers" / "sukpisit2019.md"
 FIGURES = ("fig3", "fig4", "fig5")
 TABLES = ("table1", "table2")
+PRINTED = "printed"
 QUICK_ROWS, QUICK_ROUNDS, QUICK_RUNS = 500_000, 2, 3
 QUICK_EPSILONS = {name: tuple(sorted(source.private)) for name, source in SOURCES.items()}
 
@@ -45,7 +48,11 @@ def table_of(folder: Path, name: str) -> Path:
 def read_tables(folder: Path) -> claims.Tables:
     """Everything that was measured so far."""
     timings = engines_timing.read(table_of(folder, "speed"))
-    return claims.Tables(runs.read(table_of(folder, "budget")), engines_timing.best(timings))
+    return claims.Tables(
+        runs.read(table_of(folder, "budget")),
+        engines_timing.best(timings),
+        printed.read(table_of(folder, PRINTED)),
+    )
 
 
 def run_speed(engines: list[str], quick: bool, fresh: bool) -> None:
@@ -102,6 +109,7 @@ def parts(tables: Path) -> dict[str, str]:
         "table I": shown.table_one(found.budget),
         "least ε": shown.table_least(found.budget),
         "table II": shown.table_two(found.budget),
+        "as printed": printed.as_markdown(found.printed),
     }
 
 
@@ -114,7 +122,9 @@ def rewrite(page: Path, tables: Path) -> None:
 def parsed(argv: list[str]) -> argparse.Namespace:
     """The options of a command line."""
     parser = argparse.ArgumentParser(prog="bench sukpisit2019", description=__doc__)
-    parser.add_argument("parts", nargs="+", choices=[*FIGURES, *TABLES, "all", "claims", "docs"])
+    parser.add_argument(
+        "parts", nargs="+", choices=[*FIGURES, *TABLES, PRINTED, "all", "claims", "docs"]
+    )
     parser.add_argument("--quick", action="store_true", help="a few runs, into build/bench")
     parser.add_argument("--fresh", action="store_true", help="measure the named engines again")
     parser.add_argument("--processes", type=int, default=1, help="of one thread each, for tables")
@@ -122,6 +132,19 @@ def parsed(argv: list[str]) -> argparse.Namespace:
         "--engines", nargs="+", choices=speed.ENGINES, default=list(speed.ENGINES), metavar="ENGINE"
     )
     return parser.parse_args(argv)
+
+
+def measure(wanted: set[str], options: argparse.Namespace) -> None:
+    """Do the runs of the parts that are wanted, and draw them."""
+    if wanted & set(FIGURES):
+        run_speed(options.engines, options.quick, options.fresh)
+    if wanted & set(TABLES):
+        run_budget(options.quick, options.processes)
+    if PRINTED in wanted:
+        few = QUICK_RUNS if options.quick else printed.RUNS
+        printed.complete(table_of(folders(options.quick)[0], PRINTED), few)
+    if wanted & {*FIGURES, *TABLES}:
+        draw(options.quick)
 
 
 def main(argv: list[str]) -> None:
@@ -132,13 +155,8 @@ def main(argv: list[str]) -> None:
         print(f"left out, not in the folder that SFUMATO_DATA names: {', '.join(absent)}")
     wanted = set(options.parts)
     if "all" in wanted:
-        wanted |= {*FIGURES, *TABLES, "claims", "docs"}
-    if wanted & set(FIGURES):
-        run_speed(options.engines, options.quick, options.fresh)
-    if wanted & set(TABLES):
-        run_budget(options.quick, options.processes)
-    if wanted & {*FIGURES, *TABLES}:
-        draw(options.quick)
+        wanted |= {*FIGURES, *TABLES, PRINTED, "claims", "docs"}
+    measure(wanted, options)
     if "claims" in wanted:
         judge(options.quick)
     if "docs" in wanted and not options.quick:

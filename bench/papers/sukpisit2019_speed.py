@@ -1,4 +1,7 @@
-"""Figures 3 to 5 of Sukpisit et al. 2019: fits by processes, measured up to two, then a model."""
+"""Figures 3 to 5 of Sukpisit et al. 2019: fits by processes, measured up to two, then a model.
+
+Two cores cannot decide what ten processes do: the model is shown, and nothing is judged by it.
+"""
 
 from __future__ import annotations
 

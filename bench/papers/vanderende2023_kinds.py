@@ -22,6 +22,7 @@ from sfumato.attacks import (
     shadow_attack,
 )
 from sfumato.evaluate import agreement, center_error, displacement, shape
+from sfumato.local import PlanarLaplace
 
 BOUNDS = (-HALF_WIDTH, HALF_WIDTH)
 CLEAN = 0.0
@@ -29,6 +30,8 @@ SHADOWS = 3
 TREES = 30
 RATIO_SHADOWS = 16
 RECONSTRUCTED = 100
+# Sides of the grids of admissible points that reports are remapped to.
+ADMISSIBLE = (4, 8, 32)
 
 Numbers = dict[str, float]
 
@@ -141,6 +144,25 @@ def truncating(job: Job, seed: int) -> Numbers:
     return numbers
 
 
+def remapping(job: Job, seed: int) -> Numbers:
+    """k-means on reports that were clamped, or remapped to a public grid of admissible points."""
+    rows, k = load(job.dataset), SOURCES[job.dataset].k
+    ways = {"clamped_ari": perturbed(rows, job.epsilon)}
+    for side in ADMISSIBLE:
+        axis = np.linspace(*BOUNDS, side)
+        admissible = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+        planar = PlanarLaplace(level=job.epsilon, radius=1.0, bounds=BOUNDS, remap=admissible)
+        ways[f"ari_{side}"] = np.asarray(planar.fit_transform(rows))
+    return {
+        name: _agreement(
+            job.dataset,
+            "kmeans",
+            KMeans(k, n_init=10, random_state=seed).fit(scaled(points)).labels_,
+        )["ari"]
+        for name, points in ways.items()
+    }
+
+
 def membership(job: Job, seed: int) -> Numbers:
     """Attack a forest that learnt the labels of k-means, with three shadow models (Fig. 5.5)."""
     few = job.kind == "few"
@@ -196,6 +218,7 @@ KINDS: dict[str, Callable[[Job, int], Numbers]] = {
     **dict.fromkeys(("kmeans", "ap", "dbscan"), utility),
     **dict.fromkeys(("denoised", "denoised_many"), denoising),
     "truncated": truncating,
+    "remapped": remapping,
     "forest": membership,
     "few": membership,
     "lira": ratio,
@@ -207,5 +230,6 @@ FIRST = {
     **dict.fromkeys(("forest", "few", "lira"), "advantage"),
     **dict.fromkeys(("denoised", "denoised_many"), "error"),
     "posterior": "ratio",
+    "remapped": "clamped_ari",
     "distance": "clamped",
 }

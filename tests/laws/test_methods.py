@@ -108,6 +108,7 @@ def lloyd(points, rows, steps):
     [
         DPLloyd(),
         DPLloyd(noise="laplace", schedule="halving"),
+        DPLloyd(noise="equal"),
         DPLloyd(schedule="increasing", iterations=3),
         Sukpisit(tol=0.0),
     ],

@@ -116,8 +116,8 @@ MUTANTS = {
     ),
     "shares of counts and sums swapped": Mutant(
         "methods/_dplloyd.py",
-        "count_share, sum_share = share.split(for_counts, d)",
-        "sum_share, count_share = share.split(for_counts, d)",
+        "count_share, sum_share = share.split(*ratio)",
+        "sum_share, count_share = share.split(*ratio)",
         "tests/unit/methods/test_dplloyd.py::test_counts_and_sums_share_the_budget_at_the_least_erro"
         "r",
     ),

@@ -122,15 +122,24 @@ class Synopsis:
             return self
         return replace(self, weights=self.weights * unit, noise_std=self.noise_std * unit)
 
-    def kmeans(self, k: int, *, n_starts: int = 30, random_state: Any = None) -> Clusters:  # noqa: ANN401
+    def kmeans(
+        self,
+        k: int,
+        *,
+        n_starts: int = 30,
+        swaps: bool = True,
+        random_state: Any = None,  # noqa: ANN401
+    ) -> Clusters:
         """Find k centres of the cells, in the user's units; negative weights count.
 
-        The start with the lowest cost on the synopsis wins.
+        The start with the lowest cost on the synopsis wins. Without `swaps` nothing but Lloyd steps
+        is done from each start, as Su et al. do.
         """
         rng = np.random.default_rng(random_state)
         solver = SignedKMeans(self.layout, self.weights, self.noise_std)
         starts = check_whole(n_starts, "n_starts")
-        found = solver.solve(check_whole(k, "k"), n_starts=starts, rng=rng)
+        solve = solver.solve if swaps else solver.solve_by_lloyd
+        found = solve(check_whole(k, "k"), n_starts=starts, rng=rng)
         return found._replace(centers=self.in_units(found.centers))
 
     def kmedian(self, k: int, *, random_state: Any = None) -> Clusters:  # noqa: ANN401

@@ -19,6 +19,7 @@ from sfumato._synopsis.kmeans import HOPE, lift, sums_by_center, swap_losses
 from sfumato._synopsis.many import STEPS, nearest_by_tree, starts_by_cuts, uses_tree
 
 _STEPS = 50
+_CONVERGED = 300
 _STILL = 1e-4
 
 # All starts take a few steps, the better ones go on, the best are improved by swaps.
@@ -82,6 +83,16 @@ class SignedKMeans:
             steps = int(np.clip(_POLISH / (len(cells.weights) * k), 5, _STEPS))
             centers, _ = signed_lloyd(cells, centers, steps=steps)
         return _clusters(levels[-1], centers)
+
+    def solve_by_lloyd(self, k: int, *, n_starts: int, rng: Rng) -> Clusters:
+        """The solver of the paper: Lloyd steps from every start, on the cells as released.
+
+        Kept of ours: a centre whose weight does not stand out from the noise stays where it is, and
+        of the places that a start has come by the best counts.
+        """
+        starts = sphere_packings(n_starts, k, self._whole.n_features, rng) / REACH
+        ends, costs = signed_lloyd(self._whole, starts, steps=_CONVERGED)
+        return _clusters(self._whole, ends[costs.argmin()][None])
 
     def _solve_many(self, k: int) -> Clusters:
         """One start, on pieces or sums of the cells, by the weights above 0; then all cells."""

@@ -1,8 +1,8 @@
 """DPLloyd and Sukpisit: k-means whose every step sees noisy counts and sums.
 
 Su, Cao, Li, Bertino, Jin. Differentially private k-means clustering. CODASPY 2016, §4.1.1.
-Departs from it: counts and sums get noise fitted to each, or one joint cube noise, instead of the
-same Laplace noise on all.
+Departs from it: counts and sums get noise fitted to each, or one joint cube noise; with
+noise="equal" it is the paper's, Laplace noise of one scale on all.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from sfumato.methods._base import (
 )
 from sfumato.methods.formulas import RHO, step_mse
 
-NoiseChoice = Literal["auto", "cube", "laplace", "gaussian"]
+NoiseChoice = Literal["auto", "cube", "laplace", "equal", "gaussian"]
 Schedule = Literal["uniform", "halving", "increasing"]
 
 MAX_STEPS = 1000
@@ -154,7 +154,9 @@ def currency(noise: str) -> Literal["pure", "gdp"]:
 def choose_noise(noise: NoiseChoice, iterations: int, task: Task) -> str:
     """Pick the noise with the smallest predicted error that the budget allows."""
     if noise == "gaussian" and not task.delta:
-        raise ValueError("noise='gaussian' needs delta > 0; with delta=0 use 'cube' or 'laplace'")
+        raise ValueError(
+            "noise='gaussian' needs delta > 0; with delta=0 use 'cube', 'laplace' or 'equal'"
+        )
     if noise != "auto":
         return noise
     weights = noise_error("cube", task.n_features), noise_error("gaussian", task.n_features)
@@ -166,7 +168,7 @@ def noise_of(noise: NoiseChoice, account: Account) -> str:
     """The kind of noise that an account was opened for."""
     if account.caps.gaussian[1]:
         return "gaussian"
-    return "laplace" if noise == "laplace" else "cube"
+    return noise if noise in ("laplace", "equal") else "cube"
 
 
 def noise_error(noise: str, n_features: int) -> float:
@@ -176,7 +178,21 @@ def noise_error(noise: str, n_features: int) -> float:
         return (d + off_center) * (d + 2) * (d + 3) / 3
     if noise == "gaussian":
         return (d + math.sqrt(off_center)) ** 2
+    if noise == "equal":
+        # Su et al. 2015, Eq. 7: Lap((d + 1)/ε) on the count and on every sum.
+        return 2 * (d + off_center) * (d + 1) ** 2
     return 2 * (d + math.cbrt(off_center)) ** 3
+
+
+def ratio_of_shares(noise: str, n_features: int) -> tuple[float, float]:
+    """How the budget of a step is divided between counts and sums.
+
+    With noise="equal" both get Laplace noise of scale (d + 1)/ε. Otherwise the ratio is the best
+    one, a constant of d: it minimises a/x² + b/y², or a/x + b/y.
+    """
+    off_center = 4 * n_features * RHO**2
+    for_counts = math.sqrt(off_center) if noise == "gaussian" else math.cbrt(off_center)
+    return (1.0 if noise == "equal" else for_counts), float(n_features)
 
 
 def totals_memory(task: Task) -> int:
@@ -207,10 +223,8 @@ def move_to_means(
     if noise == "cube":
         totals = curator.sums(cells, share=share, joint=True)
     else:
-        # The best ratio of the two shares is a constant of d: minimise a/x² + b/y² (or a/x + b/y).
-        d, off_center = curator.box.n_features, 4 * curator.box.n_features * RHO**2
-        for_counts = math.sqrt(off_center) if noise == "gaussian" else math.cbrt(off_center)
-        count_share, sum_share = share.split(for_counts, d)
+        ratio = ratio_of_shares(noise, curator.box.n_features)
+        count_share, sum_share = share.split(*ratio)
         totals = curator.sums(cells, share=sum_share, counts=count_share)
     sizes = totals.sizes.values
     enough = sizes > max(1.0, totals.sizes.noise_std)

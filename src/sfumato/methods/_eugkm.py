@@ -1,7 +1,8 @@
 """EUGkM: k-means on the noisy counts of a uniform grid.
 
 Su, Cao, Li, Bertino, Jin. Differentially private k-means clustering. CODASPY 2016, §4.2.1. Departs
-from it: the number of rows is estimated unless declared, and the solver also tries swaps.
+from it: the number of rows is estimated unless declared, and the solver also tries swaps, unless
+solver="lloyd".
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ _KEPT = 2**24
 
 _MAX_STARTS = 10_000
 
+Solver = Literal["swaps", "lloyd"]
+
 
 class _OnGrid(PureMethod):
     def check(self, task: Task) -> None:
@@ -56,17 +59,19 @@ class EUGkM(_OnGrid):
     """Counts of about (nε/θ)^(2d/(2+d)) cells, then k-means on them with many starts.
 
     Where the number of clusters is asked for, it is chosen from `k_range` by `k_by` on the released
-    counts, at no further cost.
+    counts, at no further cost. The solver "lloyd" is the paper's: Lloyd steps from every start.
     """
 
     theta: float = 10.0
     n_starts: int = 30
     k_range: tuple[int, int] = (2, 20)
     k_by: Criterion = "elbow"
+    solver: Solver = "swaps"
 
     def __post_init__(self) -> None:
         check_whole(self.n_starts, "n_starts", most=_MAX_STARTS)
         check_criterion(self.k_by)
+        check_choice(self.solver, Solver, "solver")
         object.__setattr__(self, "k_range", check_range(self.k_range))
         if not 0 < self.theta < float("inf"):
             raise ValueError(f"theta must be a positive number, got {self.theta!r}")
@@ -103,7 +108,8 @@ class EUGkM(_OnGrid):
         if wanted > 2 * grid.n_cells:
             notes.append(f"as many cells as fit, where {wanted:.3g} were wanted")
         k, how = chosen_k(task, self.k_range[0], self.k_by, synopsis, rng)
-        found = synopsis.kmeans(k, n_starts=self.n_starts, random_state=rng)
+        swaps = self.solver == "swaps"
+        found = synopsis.kmeans(k, n_starts=self.n_starts, swaps=swaps, random_state=rng)
         points = curator.box.to_cube(found.centers) * REACH
         errors = synopsis_errors(synopsis, points)
         return Centers(points, found.sizes, (*notes, *how), synopsis, errors)
@@ -115,7 +121,8 @@ class EUGkM(_OnGrid):
         return Grid(max(2, round(min(wanted, limit))), n_features)
 
 
-StepNoise = Literal["cube", "laplace"]
+StepNoise = Literal["cube", "laplace", "equal"]
+Refine = Literal["auto", "always"]
 
 # Outside, the noise of a step might be refused after the grid was charged.
 _MIN_EPSILON, _MAX_EPSILON = Fraction(1, 10**6), 10**4
@@ -123,7 +130,10 @@ _MIN_EPSILON, _MAX_EPSILON = Fraction(1, 10**6), 10**4
 
 @dataclass(frozen=True)
 class Hybrid(_OnGrid):
-    """Half of the budget on EUGkM and half on a Lloyd step, if ε is above a public threshold."""
+    """Half of the budget on EUGkM and half on a Lloyd step, if ε is above a public threshold.
+
+    With refine="always" the step is taken at every ε.
+    """
 
     rho: float = RHO
     theta: float = 10.0
@@ -131,18 +141,19 @@ class Hybrid(_OnGrid):
     noise: StepNoise = "cube"
     k_range: tuple[int, int] = (2, 20)
     k_by: Criterion = "elbow"
+    refine: Refine = "auto"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k_range", self.first.k_range)
         check_choice(self.noise, StepNoise, "noise")
+        check_choice(self.refine, Refine, "refine")
         if not 0 <= self.rho <= 0.5:
             raise ValueError(f"rho must lie in [0, 0.5], got {self.rho!r}")
 
     def __call__(self, curator: Curator, task: Task, *, account: Account, rng: Rng) -> Centers:
         """Estimate the number of rows, decide by it, then query."""
         n, rest = size_and_rest(curator, task, account.rest("pure"))
-        threshold = hybrid_threshold(n, task.n_features, task.k, self.rho)
-        # Su et al. 2015, Eqs. 14 and 15.
+        threshold = self.threshold(n, task.n_features, task.k)
         refines = task.epsilon >= threshold and _MIN_EPSILON <= task.epsilon <= _MAX_EPSILON
         shares = rest.evenly(2) if refines else (rest,)
         found = self.first.on_grid(curator, task, n, shares[0], rng)
@@ -156,7 +167,7 @@ class Hybrid(_OnGrid):
     def predict(self, task: PlannedTask) -> Prediction:
         """The grid alone, or the noise of the step where ε is above the threshold."""
         epsilon, d = task.after_count, task.n_features
-        if task.epsilon < hybrid_threshold(task.n, d, task.k, self.rho):
+        if task.epsilon < self.threshold(task.n, d, task.k):
             remark = "an upper bound; too little ε for a step"
             return self.first.predict_grid(task, epsilon, remark)
         remark = f"then one step with {self.noise} noise"
@@ -164,6 +175,12 @@ class Hybrid(_OnGrid):
         error = step_mse(task.n, task.k, epsilon / 2, noise_error(self.noise, d))
         memory, passes = start.memory + totals_memory(task), start.passes + 1
         return Prediction.of(task, error, memory=memory, passes=passes, note=start.note)
+
+    def threshold(self, n: float, n_features: int, k: int) -> float:
+        """The ε from which a step is taken (Su et al. 2015, Eqs. 14 and 15)."""
+        if self.refine == "always":
+            return 0.0
+        return hybrid_threshold(n, n_features, k, self.rho)
 
     @property
     def first(self) -> EUGkM:

@@ -76,7 +76,7 @@ class _BlockMeans(PureMethod, ABC):
         """Estimate the number of rows, the averages, and the sizes of the clusters around them."""
         n, rest = size_and_rest(curator, task, account.rest("pure"))
         limit = max(1, min(_MAX_BLOCKS, MAX_NUMBERS // (task.k * task.n_features)))
-        blocks = int(np.clip(self.blocks(n, task.k), 1, limit))
+        blocks = int(np.clip(round(self.blocks(n, task.k)), 1, limit))
         for_sizes, for_means = rest.split(SLICE, 1 - SLICE)
         key = int(rng.integers(2**63))
         means = curator.block_means(task.k, blocks=blocks, share=for_means, key=key)
@@ -91,7 +91,7 @@ class _BlockMeans(PureMethod, ABC):
     def predict(self, task: PlannedTask) -> Prediction:
         """Eq. 3 for the blocks that are made."""
         d, k, n = task.n_features, task.k, task.n
-        blocks = max(1, int(self.blocks(n, k)))
+        blocks = max(1, round(self.blocks(n, k)))
         # Eq. 3 halves ε: the other half estimates the range, here the full width.
         error = gkm_noise(n, d, k, task.after_sizes, blocks)
         # Hash, block and order of the rows; the centres of all blocks, ranked and clipped.

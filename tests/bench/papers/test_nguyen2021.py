@@ -47,8 +47,12 @@ def test_claims_follow_the_table():
     holds, said = cover_beats_balcan(table(maxcover=(1.0, 3.0), balcan=(2.0, 2.0)))
     assert not holds
     assert "clearly lower at 2 of 4" in said
-    assert private_curves_are_flat(table(maxcover=(1.0, 1.0), balcan=(1.0, 0.95)))[0]
-    assert not private_curves_are_flat(table(maxcover=(1.0, 0.5), balcan=(1.0, 0.95)))[0]
+    plain = {"lloyd": (1.0, 0.6), "balcan": (1.0, 0.95)}
+    assert private_curves_are_flat(table(maxcover=(1.0, 0.7), **plain))[0]
+    assert not private_curves_are_flat(table(maxcover=(1.0, 0.5), **plain))[0]
+    close = cover_beats_balcan(table(maxcover=(1.0, 1.99), balcan=(2.0, 2.0)))
+    assert close[0]
+    assert "lower at 4 of 4, clearly higher at: none" in close[1]
     assert {claim.judge({}).verdict for claim in CLAIMS} == {"not measured"}
 
 

@@ -8,17 +8,20 @@ import pytest
 from bench.papers import su2015, su2015_runs
 from bench.papers.su2015 import PURE, main
 from bench.papers.su2015_claims import (
-    dplloyd_and_k,
+    SEVEN,
+    _dplloyd_and_k,
     gkm_is_worst,
     theta_ten,
     worse_than_pgkm,
 )
-from bench.papers.su2015_claims_hybrid import hybrid_in_high_dimensions, lloyd_is_faster
+from bench.papers.su2015_claims_hybrid import _beats_both, gene_overtakes, lloyd_is_faster
+from bench.papers.su2015_claims_passing import blocks_down_to_k, increasing_is_better
 from bench.papers.su2015_compare import clearly
 from bench.papers.su2015_data import (
-    SIX,
+    EIGHT,
     SPACING,
     SPREAD,
+    TOWNS,
     best_centers,
     is_there,
     separated,
@@ -26,9 +29,10 @@ from bench.papers.su2015_data import (
     synthetic,
 )
 from bench.papers.su2015_figures import STYLES, _styles
-from bench.papers.su2015_points import FIGURES, FULL, LABELS, QUICK, added
+from bench.papers.su2015_page import SHOWN, markers, rewrite
+from bench.papers.su2015_points import FIGURES, FULL, LABELS, QUICK, SLOW, STUDY_EPSILONS, added
 from bench.papers.su2015_runs import Point, Result, append, complete, measure, missing, read
-from bench.papers.su2015_verdicts import CLAIMS, Claim, as_markdown, rewrite, shown_on
+from bench.papers.su2015_verdicts import CLAIMS, Claim, as_markdown, shown_on
 from bench.papers.su2015_verdicts import read as read_claims
 from bench.papers.su2015_verdicts import write as write_claims
 
@@ -58,6 +62,14 @@ def test_the_spacing_shrinks_where_it_does_not_fit():
     assert len(points) == 60
     assert 0 < spacing < SPACING
     assert separated(2, 10, np.random.default_rng(0))[1] == SPACING
+
+
+def test_middles_in_a_ball_are_no_further_apart_in_more_dimensions():
+    rows = synthetic(10, 5, ball=True).rows
+    middles = np.array([rows[i::5].mean(axis=0) for i in range(5)])
+    assert np.linalg.norm(middles, axis=1).max() < 0.81
+    assert np.linalg.norm(middles[:, None] - middles, axis=2).max() < 1.7
+    assert is_there("ball_2_2")
 
 
 def test_the_baseline_finds_the_clusters():
@@ -100,7 +112,7 @@ def test_only_what_is_missing_is_measured(tmp_path, monkeypatch):
     append(other, Result(points[2], 2.0, 0.0, 0.0))
     asked = []
 
-    def measured(left):
+    def measured(left, processes):
         asked.extend(left)
         return (Result(point, 3.0, 0.0, 0.0) for point in left)
 
@@ -119,7 +131,17 @@ def test_only_what_is_missing_is_measured(tmp_path, monkeypatch):
     ("method", "setting"),
     [
         ("dplloyd", 0),
-        ("dplloyd_laplace", 0),
+        ("dplloyd_equal", 0),
+        ("eugkm_lloyd", 0),
+        ("hybrid_equal", 0),
+        ("hybrid_forced", 0),
+        ("random_start", 0),
+        ("halving", 0),
+        ("steps", 2),
+        ("rows", 10),
+        ("rounded", 0),
+        ("signed", 0),
+        ("slices", 4),
         ("gkm", 0),
         ("gkm", 0.5),
         ("gkm3k", 0),
@@ -143,7 +165,10 @@ def test_figures_have_the_points_of_the_paper():
     for make in FIGURES.values():
         points = make(FULL)
         assert len({p.key for p in points}) == len(points)
-        assert min(p.runs for p in points) >= (20 if make.__name__ in ("fig1", "fig5") else 3)
+        if make.__name__ in ("printed", "studies"):
+            continue
+        few = {p.method for p in points if p.runs < 3}
+        assert few <= {SLOW}
         assert {p.method for p in points} <= set(LABELS)
         assert len(make(QUICK)) < len(points)
 
@@ -156,16 +181,16 @@ def test_clearly_means_two_standard_errors():
 
 
 def test_claim_about_pgkm_and_s1():
-    usual = [result("s1", "dplloyd", 2.0, 0.1), result("s1", "pgkm", 1.0, 0.1)]
+    usual = [result("s1", "dplloyd_equal", 2.0, 0.1), result("s1", "pgkm", 1.0, 0.1)]
     assert worse_than_pgkm({"fig1": table(*usual)})[0]
-    more = [*usual, result("image", "dplloyd", 2.0), result("image", "pgkm", 1.0)]
+    more = [*usual, result("image", "dplloyd_equal", 2.0), result("image", "pgkm", 1.0)]
     holds, numbers = worse_than_pgkm({"fig1": table(*more)})
     assert not holds
     assert "Image ε = 1" in numbers
 
 
 def test_claim_that_gkm_is_worst():
-    others = [result("s1", method, 1.0) for method in ("dplloyd", "eugkm", "pgkm")]
+    others = [result("s1", method, 1.0) for method in ("dplloyd_equal", "eugkm", "pgkm")]
     assert gkm_is_worst({"fig1": table(result("s1", "gkm", 2.5), *others)})[0]
     assert not gkm_is_worst({"fig1": table(result("s1", "gkm", 1.5), *others)})[0]
 
@@ -177,8 +202,12 @@ def grid(method, loss, setting=0.0):
 
 
 def test_claims_on_heat_maps():
-    assert dplloyd_and_k({"fig2": table(*grid("dplloyd", lambda d, k: d + 2 * k))})[0]
-    assert not dplloyd_and_k({"fig2": table(*grid("dplloyd", lambda d, k: 2 * d + k))})[0]
+    more_k, more_d = (
+        {"fig2": table(*grid("dplloyd_equal", loss))}
+        for loss in (lambda d, k: d + 2 * k, lambda d, k: 2 * d + k)
+    )
+    assert _dplloyd_and_k(more_k, "fig2")[0]
+    assert not _dplloyd_and_k(more_d, "fig2")[0]
     fine, coarse = grid("eugkm", lambda d, k: k, 10.0), grid("eugkm", lambda d, k: 2 * k, 50.0)
     assert theta_ten({"fig2": table(*fine, *coarse)}) == (
         True,
@@ -188,14 +217,28 @@ def test_claims_on_heat_maps():
 
 def test_claims_on_hybrid_and_convergence():
     three = [result("adult", m, v) for m, v in (("hybrid", 1), ("eugkm", 2), ("dplloyd", 3))]
-    assert hybrid_in_high_dimensions({"fig5": table(*three)})[0]
+    assert _beats_both({"fig5": table(*three)}, "hybrid", "dplloyd", "adult")[0]
     curves = [
         result(name, method, mean, setting=t)
-        for name in SIX
+        for name in (*SEVEN, TOWNS)
         for method, mean in (("lloyd", 1.0), ("gene", 2.0))
         for t in (2, 3, 4)
     ]
     assert lloyd_is_faster({"fig4": table(*curves)})[0]
+    assert not gene_overtakes({"fig4": table(*curves)})[0]
+    late = [result(name, "gene", 0.5, setting=4) for name in SEVEN]
+    holds, numbers = gene_overtakes({"fig4": table(*curves, *late)})
+    assert holds
+    assert numbers.startswith("overtaken on 6, level on 0 of 6")
+
+
+def test_claims_made_in_passing():
+    kinds = {"uniform": 1.0, "increasing": 1.0, "halving": 2.0}
+    runs = [result(n, m, v, e) for n in EIGHT for e in STUDY_EPSILONS for m, v in kinds.items()]
+    assert increasing_is_better({"studies": table(*runs)})[0]
+    blocks = [result(n, "rows", float(r), setting=r) for n in EIGHT for r in (1, 10)]
+    assert blocks_down_to_k({"studies": table(*blocks)})[0]
+    assert not blocks_down_to_k({"studies": table(*(replace(b, mean=-b.mean) for b in blocks))})[0]
 
 
 def test_a_claim_without_points_is_not_measured():
@@ -212,7 +255,7 @@ def test_the_page_is_rewritten_from_the_table(tmp_path):
     verdicts = [Claim("1", "a, b", lambda _: (False, "1; 2")).judge({})]
     write_claims(path, verdicts)
     assert read_claims(path) == verdicts
-    rewrite(page, path)
+    rewrite(page, {figure: {} for figure in FIGURES}, path)
     assert shown_on(page.read_text(encoding="utf-8")) == as_markdown(verdicts)
     assert page.read_text(encoding="utf-8").split("<!--")[0] == text.split("<!--")[0]
 
@@ -223,6 +266,9 @@ def test_the_page_shows_the_table_and_the_table_the_figures():
     assert shown_on(su2015.PAGE.read_text(encoding="utf-8")) == as_markdown(written)
     figures = {figure: read(su2015.table_of(tables, figure)) for figure in FIGURES}
     assert written == su2015.su2015_verdicts.judge(figures)
+    page = su2015.PAGE.read_text(encoding="utf-8")
+    for name, make in SHOWN.items():
+        assert shown_on(page, *markers(name)) == make(figures)
 
 
 def test_a_registered_method_is_one_more_line():

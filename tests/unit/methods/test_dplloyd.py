@@ -8,9 +8,9 @@ import pytest
 from sfumato._core.curator import Curator
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.signed_kmeans import sphere_packing
-from sfumato.methods import DPLloyd, Sukpisit, Task
+from sfumato.methods import DPLloyd, GkM, GkM3K, Sukpisit, Task
 from sfumato.methods._dplloyd import choose_noise, noise_error, weights
-from sfumato.methods.formulas import RHO
+from sfumato.methods.formulas import RHO, dplloyd_mse
 
 F = Fraction
 
@@ -71,6 +71,41 @@ def test_counts_and_sums_share_the_budget_at_the_least_error(noise, power, d):
         )
 
     assert error(part) < min(error(part * 1.02), error(part / 1.02))
+
+
+@pytest.mark.parametrize("d", [1, 2, 10])
+def test_equal_noise_is_that_of_the_paper(d):
+    """Lap((d + 1)t/ε) on the count and on every sum: Su et al. 2015, §4.1.1 and Eq. 7."""
+    curator = Curator(np.zeros((9, d)), bounds=(-1, 1), epsilon=1.0)
+    task = Task(2, d, F(1), F(0))
+    method = DPLloyd(iterations=5, noise="equal")
+    account = curator.reserve("test", method.caps(task))
+    method(curator, task, account=account, rng=np.random.default_rng(0))
+    scales = {entry.query.split()[0]: F(entry.scale) for entry in account.entries}
+    assert len(scales) == 2
+    assert set(scales.values()) == {5 * (d + 1) * F(1), 5 * (d + 1) * F(REACH)}
+    error = dplloyd_mse(1000, d, 3, 1.0)
+    assert noise_error("equal", d) * (3 * 5 / 1000) ** 2 == pytest.approx(error)
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "blocks", "small_blocks"),
+    [
+        (5_000, 15, 30, 111),
+        (107_091, 5, 103, 7_139),
+        (16_281, 2, 48, 2_714),
+        (34_112, 3, 65, 3_790),
+        (48_841, 5, 75, 3_256),
+        (26_733, 3, 59, 2_970),
+    ],
+)
+def test_the_number_of_blocks_is_that_of_table_1(n, k, blocks, small_blocks):
+    task = Task(k, 2, F(1), F(0), n)
+    curator = Curator(np.zeros((20, 2)), bounds=(-1, 1), epsilon=2.0)
+    for method, expected in ((GkM(), blocks), (GkM3K(), small_blocks)):
+        account = curator.reserve("test", method.caps(task))
+        found = method(curator, task, account=account, rng=np.random.default_rng(0))
+        assert found.notes[0].startswith(f"{expected:,} blocks")
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,16 @@ from sfumato import Curator, PrivateKMeans, nonprivate
 from sfumato._core.queries.counts import MAX_NUMBERS
 from sfumato._core.sampling.source import SecureNoise
 from sfumato._core.testing import ReplayedNoise
+from sfumato._lattice.box import REACH
 from sfumato._synopsis import Synopsis
+from sfumato._synopsis.signed_kmeans import sphere_packings
 from sfumato.methods import DPLloyd, EUGkM, Hybrid, Task
 from sfumato.methods import _eugkm as module
+from sfumato.methods._base import PlannedTask
 from sfumato.methods.formulas import hybrid_threshold
 from tests.laws.harness import BOX, BUDGETS, blobs, curator_of, run
 from tests.laws.test_replay import NEIGHBOURS, check_replay
+from tests.no_noise import NoNoise
 
 F = Fraction
 ROWS = blobs(2000)
@@ -157,6 +161,28 @@ def test_eugkm_is_kmeans_on_its_synopsis():
     np.testing.assert_allclose(fitted.cluster_sizes_[order], found.sizes[other], atol=20)
 
 
+def test_the_solver_of_the_paper_takes_lloyd_steps_from_every_start():
+    """The least cost that scikit-learn's k-means ends at from the same starts, without noise."""
+    rows = np.random.default_rng(3).uniform(*BOUNDS, (3000, 2)) ** [2, 1]
+    curator = Curator(rows, bounds=BOUNDS, epsilon=1.0, noise=NoNoise())
+    synopsis = model(EUGkM(solver="lloyd"), 5).fit(curator).synopsis_
+    found = synopsis.kmeans(5, n_starts=4, swaps=False, random_state=7)
+    cells, weights = synopsis.layout[:], synopsis.weights
+    starts = sphere_packings(4, 5, 2, np.random.default_rng(7)) / REACH
+    costs = [
+        KMeans(5, init=start, n_init=1, tol=0).fit(cells, sample_weight=weights).inertia_
+        for start in starts
+    ]
+    assert max(costs) > 1.005 * min(costs)
+    assert found.cost == pytest.approx(min(costs), rel=1e-3)
+
+
+def test_the_solver_is_part_of_the_method():
+    plain, ours = (model(EUGkM(solver=s), 9).fit(replayed()) for s in ("lloyd", "swaps"))
+    np.testing.assert_array_equal(plain.synopsis_.weights, ours.synopsis_.weights)
+    assert not np.array_equal(plain.cluster_centers_, ours.cluster_centers_)
+
+
 def test_a_synopsis_does_not_outlive_its_fit():
     fitted = model().fit(ROWS)
     assert hasattr(fitted, "synopsis_")
@@ -228,6 +254,17 @@ def test_hybrid_refines_where_it_pays(noise):
     assert centers.synopsis is not None
 
 
+def test_the_step_of_hybrid_can_be_forced():
+    few, _ = below_and_above()
+    account, centers = run(curator_of(ROWS), Declared(Hybrid(refine="always"), few))
+    assert {e.mechanism for e in account.entries} == {"laplace", "cube"}
+    assert centers.notes[-1].startswith("EUGkM, then one Lloyd step")
+    task = PlannedTask(3, 2, F(1), F(0), few)
+    notes = [Hybrid(refine=refine).predict(task).note for refine in ("always", "auto")]
+    assert "then one step" in notes[0]
+    assert "too little ε" in notes[1]
+
+
 @pytest.mark.parametrize("epsilon", [1e-9, 2e4])
 def test_hybrid_asks_for_no_step_that_could_be_refused(epsilon):
     """A step whose noise cannot be drawn would be refused when the grid has been paid for."""
@@ -273,6 +310,8 @@ def test_a_task_keeps_its_places():
         (lambda: Hybrid(rho=0.7), "rho"),
         (lambda: Hybrid(noise="gaussian"), "noise must be one of cube, laplace"),
         (lambda: Hybrid(k_range=3), "k_range"),
+        (lambda: Hybrid(refine="never"), "refine must be one of auto, always"),
+        (lambda: EUGkM(solver="best"), "solver must be one of swaps, lloyd"),
     ],
 )
 def test_bad_settings_are_refused(make, message):
