@@ -135,12 +135,8 @@ class Synopsis:
         The start with the lowest cost on the synopsis wins. Without `swaps` nothing but Lloyd steps
         is done from each start, as Su et al. do.
         """
-        rng = np.random.default_rng(random_state)
-        solver = SignedKMeans(self.layout, self.weights, self.noise_std)
-        starts = check_whole(n_starts, "n_starts")
-        solve = solver.solve if swaps else solver.solve_by_lloyd
-        found = solve(check_whole(k, "k"), n_starts=starts, rng=rng)
-        return found._replace(centers=self.in_units(found.centers))
+        numbers = check_whole(k, "k"), check_whole(n_starts, "n_starts")
+        return _means_of(self, *numbers, np.random.default_rng(random_state), swaps=swaps)
 
     def kmedian(self, k: int, *, random_state: Any = None) -> Clusters:  # noqa: ANN401
         """Find k centres of the denoised cells that lower the sum of distances, not of squares.
@@ -282,6 +278,13 @@ class Synopsis:
             return cls.from_dict(data)
         except (LookupError, TypeError, AttributeError, ArithmeticError):
             raise ValueError(f"{where} is a damaged sfumato synopsis") from None
+
+
+def _means_of(synopsis: Synopsis, k: int, n_starts: int, rng: Rng, *, swaps: bool) -> Clusters:
+    solver = SignedKMeans(synopsis.layout, synopsis.weights, synopsis.noise_std)
+    solve = solver.solve if swaps else solver.solve_by_lloyd
+    found = solve(k, n_starts=n_starts, rng=rng)
+    return found._replace(centers=synopsis.in_units(found.centers))
 
 
 def _medians_of(synopsis: Synopsis, k: int, rng: Rng) -> Clusters:
