@@ -222,6 +222,16 @@ CALLS = {
         do.verb("first_below", lambda c, e: RowsBeyond(Nearest(c), e)),
         {"q_c": (CENTERS, INTS), "q_e": ((1, 2), FACTS), "threshold": (3, ANY), **SHARE},
     ),
+    "first below each": (
+        do.verb("first_below_each", lambda c, e, o: RowsBeyond(Nearest(c), e, o)),
+        {
+            "q_c": (CENTERS, INTS),
+            "q_e": ((1, 2), FACTS),
+            "q_o": (True, ANY),
+            "thresholds": ((3,) * len(CENTERS), FACTS),
+            **SHARE,
+        },
+    ),
     "squares": (do.verb("moments", Squares), {"q_d": (2, ANY), "q_s": (8, ANY), **SHARE}),
     "products": (do.verb("moments", Products), {"q_d": (2, ANY), "q_s": (8, ANY), **SHARE}),
     "group sizes": (

@@ -75,6 +75,9 @@ def asks(curator, account):
         lambda: curator.sums(Grid(2, 2), share=pure, joint=True),
         lambda: curator.sums(CELLS, share=pure, joint=True, radius=(9, 8, 7, 6)),
         lambda: curator.first_below(RowsBeyond(CELLS, (5, 6)), 3, share=pure),
+        lambda: curator.first_below_each(
+            RowsBeyond(CELLS, (5, 6), each=True), [3, 2, 1, 0], share=pure
+        ),
         lambda: curator.counts(HALVES, share=pure),
         lambda: curator.counts_of_each([HALVES, Grid(3, 2)], share=[pure, pure]),
         lambda: curator.breakdown(Breakdown(CELLS, (Levels(0, 2, 9),)), share=pure),

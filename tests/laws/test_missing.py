@@ -67,6 +67,10 @@ QUERIES = {
     "nearest sums": (Totals(NEAREST), lambda row: gaps.by_nearest(row, CENTERS)),
     "clipped sums": (Totals(NEAREST, RADII), lambda row: gaps.by_nearest(row, CENTERS, RADII)),
     "beyond": (RowsBeyond(NEAREST, EDGES), lambda row: gaps.beyond(row, CENTERS, EDGES)),
+    "beyond, each": (
+        RowsBeyond(NEAREST, EDGES, each=True),
+        lambda row: gaps.beyond_each(row, CENTERS, EDGES),
+    ),
     "all rows": (Totals(Grid(1, 2)), lambda row: gaps.on_grid(row, 1)),
     "grid counts": (Counts(Grid(5, 2)), lambda row: gaps.on_grid(row, 5)[:, 0]),
     "grid sums": (Totals(Grid(2, 2)), lambda row: gaps.on_grid(row, 2)),

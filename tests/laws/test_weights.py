@@ -38,6 +38,7 @@ KERNELS = {
     "breakdown": Breakdown(CELLS, (Slices(0, (-5, 9)), Slices(1, (0,)))),
     "closeness": Closeness(CELLS, (1234, 1, 60_000, 50)),
     "beyond": RowsBeyond(CELLS, (5, 600, 30_000)),
+    "beyond, each": RowsBeyond(CELLS, (5, 600, 30_000), each=True),
     "squares": Squares(2, 3),
     "products": Products(2, 3),
     "cost": Cost(np.array([CENTERS[:2], CENTERS[2:]])),

@@ -194,7 +194,7 @@ MUTANTS = {
         f"{AUTO}::test_gaussian_noise_is_as_many_times_larger_as_a_group_has_rows",
     ),
     "auto forgets the group in its radii": Mutant(
-        "methods/_auto/branches.py",
+        "methods/_auto/full.py",
         "noise, 16 / (fit.per_row(split.radius)",
         "noise, 16 / (split.radius",
         f"{LAWS}::test_groups_of_m_rows_with_m_times_the_budget_are_treated_like_rows",

@@ -3,6 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 FIRST = "tests/laws/test_first_below.py"
+EACH = "tests/laws/test_first_below_each.py"
 RADII = "tests/laws/test_counts_radii.py"
 KERNELS = "tests/unit/lattice/kernels/test_kernels.py"
 
@@ -51,8 +52,8 @@ MUTANTS = {
     ),
     "searches forget the group": Mutant(
         "_core/releases/first_below.py",
-        "most = query.sensitivity() * data.rows_per_neighbour",
-        "most = query.sensitivity()",
+        "    most = query.sensitivity() * data.rows_per_neighbour\n    search",
+        "    most = query.sensitivity()\n    search",
         f"{FIRST}::test_a_group_loses_no_more_than_was_charged_and_nearly_as_much",
     ),
     "rows at an edge are beyond it": Mutant(
@@ -63,27 +64,89 @@ MUTANTS = {
     ),
     "rows count once for each edge": Mutant(
         "_core/queries/first_below.py",
-        "np.cumsum(state[::-1])[::-1][1:]",
-        "np.cumsum(np.cumsum(state[::-1]))[::-1][1:]",
+        "np.cumsum(state[..., ::-1], axis=-1)",
+        "np.cumsum(np.cumsum(state[..., ::-1], axis=-1), axis=-1)",
         f"{FIRST}::test_rows_move_all_counts_up_and_by_no_more_than_declared",
     ),
     "counts of nearer rows": Mutant(
         "_core/queries/first_below.py",
-        "np.cumsum(state[::-1])[::-1][1:]",
-        "np.cumsum(state)[:-1]",
+        "np.cumsum(state[..., ::-1], axis=-1)[..., ::-1][..., 1:]",
+        "np.cumsum(state, axis=-1)[..., :-1]",
         f"{FIRST}::test_counts_are_the_definition",
     ),
     "foreign queries about distances are let in": Mutant(
         "_core/releases/first_below.py",
-        "data.admit(query, (RowsBeyond,), share)",
-        "data.admit(query, type(query).__mro__, share)",
+        '    """See `Curator.first_below`."""\n    data.admit(query, (RowsBeyond,), share)',
+        '    """See `Curator.first_below`."""\n    data.admit(query, type(query).__mro__, share)',
         f"{FIRST}::test_bad_searches_are_refused_before_the_charge",
     ),
     "searches are read before they are charged": Mutant(
         "_core/releases/first_below.py",
+        "    def read(rows: Rows) -> int:\n"
+        "        return data.draw(search, query.counts(rows.fold(data.box, query)))\n\n"
         "    return data.release([search.entry()], read)\n",
+        "    def read(rows: Rows) -> int:\n"
+        "        return data.draw(search, query.counts(rows.fold(data.box, query)))\n\n"
         "    return read(data._PrivateData__rows)\n",
         "tests/laws/test_curator.py::test_every_query_is_charged_before_a_row_is_read",
+    ),
+    "searches in each cell forget the group": Mutant(
+        "_core/releases/first_below.py",
+        "    most = query.sensitivity() * data.rows_per_neighbour\n    name, size",
+        "    most = query.sensitivity()\n    name, size",
+        f"{EACH}::test_a_group_in_several_cells_loses_no_more_than_was_charged_and_nearly_as_much",
+    ),
+    "one noise for the searches of all cells": Mutant(
+        "_core/releases/first_below.py",
+        "        return [one.draw(noise, own) for one, own in pairs]\n",
+        "        drawn = noise.laplace(self.searches[0].scale, counts.shape[1] + 1)\n"
+        "        same = type('Same', (), {'laplace': lambda *_: drawn})()\n"
+        "        return [one.draw(same, own) for one, own in pairs]\n",
+        f"{EACH}::test_every_cell_is_searched_with_noise_and_a_threshold_of_its_own",
+    ),
+    "the slack of one search for all cells": Mutant(
+        "_core/releases/first_below.py",
+        "slack = sum(one.entry().slack for one in self.searches)",
+        "slack = entry.slack",
+        f"{EACH}::test_the_slack_of_every_search_is_charged",
+    ),
+    "searches in each cell are not charged": Mutant(
+        "_core/releases/first_below.py",
+        "    def read(rows: Rows) -> list[int]:\n"
+        "        return data.draw(search, query.counts(rows.fold(data.box, query)))\n\n"
+        "    return data.release([search.entry()], read)",
+        "    def read(rows: Rows) -> list[int]:\n"
+        "        return data.draw(search, query.counts(rows.fold(data.box, query)))\n\n"
+        "    return read(data._PrivateData__rows)",
+        "tests/laws/test_curator.py::test_every_query_is_charged_before_a_row_is_read",
+    ),
+    "a row counts in the next cell as well": Mutant(
+        "_lattice/kernels/dispatch.py",
+        "            passed += labels * state.shape[1]\n",
+        "            loops.add_counts(passed, state.reshape(-1))\n"
+        "            passed += labels * state.shape[1]\n",
+        f"{EACH}::test_a_row_moves_one_cell_only_and_its_first_edges_by_one",
+    ),
+    "foreign queries about each cell are let in": Mutant(
+        "_core/releases/first_below.py",
+        '    """See `Curator.first_below_each`."""\n    data.admit(query, (RowsBeyond,), share)',
+        '    """See `Curator.first_below_each`."""\n'
+        "    data.admit(query, type(query).__mro__, share)",
+        f"{EACH}::test_bad_searches_are_refused_before_the_charge",
+    ),
+    "radii of cells are compared with ε of a whole group": Mutant(
+        "methods/_auto/full.py",
+        "epsilon = fit.per_row(float(share.amount))",
+        "epsilon = float(share.amount)",
+        "tests/laws/test_auto.py"
+        "::test_groups_of_m_rows_with_m_times_the_budget_are_treated_like_rows",
+    ),
+    "centres that were put elsewhere leave their rows behind": Mutant(
+        "methods/_auto/full.py",
+        "centers[full] - way, centers[full] + way",
+        "centers[empty] - way, centers[empty] + way",
+        "tests/unit/methods/auto/test_full.py"
+        "::test_an_empty_centre_goes_beside_the_one_with_the_rows_of_two",
     ),
     "every cell's rows are cut to the widest radius": Mutant(
         "_lattice/kernels/dispatch.py",

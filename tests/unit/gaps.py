@@ -61,6 +61,15 @@ def beyond(row, centers, edges):
     return state
 
 
+def beyond_each(row, centers, edges):
+    """The same, in the line of its own cell."""
+    lines = np.zeros((len(centers), len(edges) + 1), dtype=np.int64)
+    cell = nearest(row, centers)
+    if cell is not None:
+        lines[cell] = beyond(row, centers, edges)
+    return lines
+
+
 def on_grid(row, per_axis):
     """Count and sums of each cell of a grid."""
     state = np.zeros((per_axis ** len(row), len(row) + 1), dtype=np.int64)

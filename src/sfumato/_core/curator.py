@@ -38,7 +38,7 @@ from sfumato._core.releases.choose import release_choice
 from sfumato._core.releases.closeness import release_closeness
 from sfumato._core.releases.counts import release_counts, release_sums
 from sfumato._core.releases.counts_each import release_batch
-from sfumato._core.releases.first_below import release_first_below
+from sfumato._core.releases.first_below import release_first_below, release_first_below_each
 from sfumato._core.releases.group_sizes import (
     check_groups,
     choose_max_rows,
@@ -55,6 +55,7 @@ from sfumato._lattice.box import Box, NanPolicy, columns_in
 from sfumato._schema.schema import Schema
 from sfumato.engines._elsewhere import names_of
 from sfumato.engines._open import elsewhere, rows_of
+from sfumato.engines._rows import Rows
 
 __all__ = ["Answer", "CellMoments", "CellTotals", "Curator", "Tree"]
 
@@ -117,12 +118,7 @@ class Curator(Uncopied):
             schema = declared_schema(schema, bounds, nan, ledger)
         self._opening = Opening(X, groups, bounds, nan, noise, schema=schema, limit=limit or 1)
         try:
-            if schema is None and ledger.bounds is None:
-                width = columns_in(bounds)
-                rows = rows_of(X, groups=groups, max_rows_per_group=limit or 1, width=width)
-                box = Box.of(bounds, rows.n_features, nan)
-            else:
-                self._opening, rows, box = opened(self._opening, ledger)
+            self._opening, rows, box = _opened(self._opening, ledger)
             if limit is None:
                 check_groups(rows, ledger)
             self._data = self._data_type(rows, box, ledger, noise)
@@ -337,6 +333,16 @@ class Curator(Uncopied):
         """
         return release_first_below(self._data, counts, threshold, share)
 
+    def first_below_each(
+        self, counts: RowsBeyond, thresholds: Sequence[int], *, share: Share
+    ) -> list[int]:
+        """Release what `first_below` would for the rows of each cell by themselves, at one price.
+
+        Sensitivity: a row lies in one cell, and moves its counts as `RowsBeyond` says.
+        Guarantee: ε-DP for the ε of the pure share, for all cells together; see `SearchPerCell`.
+        """
+        return release_first_below_each(self._data, counts, thresholds, share)
+
     def moments(self, moment: Moment, *, share: Share) -> Answer:
         """Release Σ x_a² of every column, or Σ x·xᵀ, about the origin of the (viewed) lattice.
 
@@ -400,6 +406,15 @@ class Curator(Uncopied):
 def _names(opening: Opening, width: int) -> tuple[str, ...] | None:
     """The names of the columns of a table without a schema."""
     return names_of(elsewhere(opening.X), opening.X, opening.labels, width)
+
+
+def _opened(opening: Opening, ledger: Ledger) -> tuple[Opening, Rows, Box]:
+    """Open a table: with the bounds that were given, or as a schema or the ledger declares it."""
+    if opening.schema is not None or ledger.bounds is not None:
+        return opened(opening, ledger)
+    bounds, width = opening.bounds, columns_in(opening.bounds)
+    rows = rows_of(opening.X, groups=opening.labels, max_rows_per_group=opening.limit, width=width)
+    return opening, rows, Box.of(bounds, rows.n_features, opening.nan)
 
 
 def _budget(

@@ -34,7 +34,7 @@ from sfumato._core.mechanisms import (
 )
 from sfumato._core.private_data import PrivateData
 from sfumato._core.releases.choose import Selection
-from sfumato._core.releases.first_below import AboveThreshold
+from sfumato._core.releases.first_below import AboveThreshold, SearchPerCell
 from sfumato._core.releases.max_cover import Covering
 from sfumato._core.releases.privtree import PrivTreeSplits
 from sfumato._core.sampling.choice import Scores, Selector, selection_rate
@@ -419,8 +419,21 @@ def crossing_ratio(law: AboveThreshold, released: int, one: Any, other: Any) -> 
     return here - there
 
 
+def crossings_loss(law: SearchPerCell, released: Any, one: Any, other: Any) -> Fraction:  # noqa: ANN401
+    """How much more likely one dataset makes the indices of all cells, to nine digits each."""
+    lost = abs(crossings_ratio(law, released, one, other))
+    return Fraction(max(0.0, lost - 1e-9 * len(law.searches)))
+
+
+def crossings_ratio(law: SearchPerCell, released: Any, one: Any, other: Any) -> float:  # noqa: ANN401
+    """Logarithm of how much more likely the first dataset makes the indices of all cells."""
+    cells = zip(law.searches, released, one, other, strict=True)
+    return sum(crossing_ratio(search, *rest) for search, *rest in cells)
+
+
 CHOSEN: dict[type, Any] = {
     AboveThreshold: crossing_loss,
+    SearchPerCell: crossings_loss,
     PrivTreeSplits: bits_loss,
     Covering: cover_loss,
 }
@@ -429,6 +442,7 @@ CHOSEN: dict[type, Any] = {
 RATIOS: dict[type, Any] = {
     tuple: selection_ratio,
     AboveThreshold: crossing_ratio,
+    SearchPerCell: crossings_ratio,
     PrivTreeSplits: bits_ratio,
     Covering: cover_ratio,
 }

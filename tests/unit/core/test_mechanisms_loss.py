@@ -64,6 +64,9 @@ QUERIES = {
     "search": lambda c, s: c.first_below(
         RowsBeyond(nearest(), np.array([10, 50])), 3, share=s("pure")
     ),
+    "search in each cell": lambda c, s: c.first_below_each(
+        RowsBeyond(nearest(), np.array([10, 50]), each=True), [3, 0, 9], share=s("pure")
+    ),
     "tree": lambda c, s: c.grow(
         Domain((-REACH, -REACH), (REACH, REACH)), share=s("pure"), counts=s("pure")
     ),
@@ -129,7 +132,11 @@ def test_a_wrong_scale_is_refused_and_nothing_is_charged_or_read(name, monkeypat
 
 @pytest.mark.parametrize(
     ("name", "law"),
-    [("choose", choose.Selection), ("search", first_below.AboveThreshold)],
+    [
+        ("choose", choose.Selection),
+        ("search", first_below.AboveThreshold),
+        ("search in each cell", first_below.AboveThreshold),
+    ],
 )
 def test_a_wrong_scale_of_a_choice_is_refused(name, law, monkeypatch):
     right = law.scale.fget

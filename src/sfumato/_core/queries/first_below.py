@@ -18,15 +18,17 @@ class RowsBeyond:
     """For each edge, the number of rows farther than that many steps from their nearest centre.
 
     Edges are whole numbers of lattice steps, each larger than the one before it. The state of a
-    pass is the number of rows for every number of edges that they lie beyond. Distances are over
-    the columns that a row has.
+    pass is the number of rows for every number of edges that they lie beyond; with `each`, one such
+    line for the rows of every cell. Distances are over the columns that a row has.
 
     Sensitivity: adding a row adds 1 to the counts of the edges that its distance exceeds, which are
-    the first ones, and leaves the others: no count moves by more than 1, and none moves down.
+    the first ones, and leaves the others: no count moves by more than 1, and none moves down. With
+    `each` only the counts of its own cell move.
     """
 
     cells: Nearest
     edges: tuple[int, ...]
+    each: bool = False
 
     def __post_init__(self) -> None:
         given = self.edges if isinstance(self.edges, Sequence | np.ndarray) else ()
@@ -36,10 +38,13 @@ class RowsBeyond:
             raise ValueError(
                 f"edges are ascending whole numbers of lattice steps from 1 to {kernels.LONGEST}"
             )
+        if type(self.each) is not bool:
+            raise ValueError(f"each is True or False, got {self.each!r}")
         object.__setattr__(self, "edges", edges)
 
     def __str__(self) -> str:
-        return f"{len(self.edges)} distances from {self.cells}"
+        by_themselves = ", each by itself" if self.each else ""
+        return f"{len(self.edges)} distances from {self.cells}{by_themselves}"
 
     @property
     def parts(self) -> Parts:
@@ -54,7 +59,7 @@ class RowsBeyond:
     @property
     def n_numbers(self) -> int:
         """Integers that a pass counts."""
-        return len(self.edges) + 1
+        return (len(self.edges) + 1) * (self.cells.n_cells if self.each else 1)
 
     def sensitivity(self) -> int:
         """What one row can add to a count."""
@@ -62,7 +67,8 @@ class RowsBeyond:
 
     def empty(self) -> Ints:
         """No row beyond any number of edges."""
-        return np.zeros(len(self.edges) + 1, dtype=np.int64)
+        numbers = len(self.edges) + 1
+        return np.zeros((self.cells.n_cells, numbers) if self.each else numbers, dtype=np.int64)
 
     def add(self, rows: Lattice, state: Ints) -> None:
         """Count one block of rows by how many edges they lie beyond."""
@@ -71,7 +77,7 @@ class RowsBeyond:
 
     @staticmethod
     def counts(state: Ints) -> Ints:
-        """The number of rows beyond each edge."""
+        """The number of rows beyond each edge, in every cell if these are apart."""
         # Whoever lies beyond more than i edges lies beyond edge i: the edges ascend.
-        counts: Ints = np.cumsum(state[::-1])[::-1][1:]
+        counts: Ints = np.cumsum(state[..., ::-1], axis=-1)[..., ::-1][..., 1:]
         return counts

@@ -1,8 +1,9 @@
-"""AboveThreshold: the release of the first count below a threshold."""
+"""AboveThreshold: the release of the first count below a threshold, of all rows or cell by cell."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -70,13 +71,61 @@ class AboveThreshold:
         return int(np.append(below, True).argmax())
 
 
+@dataclass(frozen=True)
+class SearchPerCell:
+    """One search by `AboveThreshold` in every cell, each with the whole share and its own noise.
+
+    Guarantee: ε-DP for the ε of the share, which all searches have: they are about disjoint rows,
+    and t of the m rows of a group lose at most ε·t/m in the cell they lie in (parallel
+    composition; docs/proofs/first_below.md).
+    """
+
+    searches: tuple[AboveThreshold, ...]
+
+    def entry(self) -> Entry:
+        """The line of the account for all searches together."""
+        entry = self.searches[0].entry()
+        slack = sum(one.entry().slack for one in self.searches)
+        loss = max(one.loss() for one in self.searches)
+        return replace(entry, slack=slack, loss=loss)
+
+    def draw(self, noise: Noise, counts: Ints) -> list[int]:
+        """Search the counts (cells, edges)."""
+        pairs = zip(self.searches, counts, strict=True)
+        return [one.draw(noise, own) for one, own in pairs]
+
+
 def release_first_below(data: PrivateData, query: RowsBeyond, threshold: int, share: Share) -> int:
     """See `Curator.first_below`."""
     data.admit(query, (RowsBeyond,), share)
+    if query.each:
+        raise ValueError("this query is about each cell: ask `first_below_each`")
     most = query.sensitivity() * data.rows_per_neighbour
     search = AboveThreshold(f"first of {query}", share, most, threshold, len(query.edges))
 
     def read(rows: Rows) -> int:
+        return data.draw(search, query.counts(rows.fold(data.box, query)))
+
+    return data.release([search.entry()], read)
+
+
+def release_first_below_each(
+    data: PrivateData, query: RowsBeyond, thresholds: Sequence[int], share: Share
+) -> list[int]:
+    """See `Curator.first_below_each`."""
+    data.admit(query, (RowsBeyond,), share)
+    if not query.each:
+        raise ValueError("this query is about all rows together: ask `first_below`, or each=True")
+    if not isinstance(thresholds, Sequence) or len(thresholds) != query.cells.n_cells:
+        raise ValueError(
+            f"thresholds are {query.cells.n_cells} whole numbers, one for each cell, "
+            f"got {thresholds!r}"
+        )
+    most = query.sensitivity() * data.rows_per_neighbour
+    name, size = f"first of {query}", len(query.edges)
+    search = SearchPerCell(tuple(AboveThreshold(name, share, most, t, size) for t in thresholds))
+
+    def read(rows: Rows) -> list[int]:
         return data.draw(search, query.counts(rows.fold(data.box, query)))
 
     return data.release([search.entry()], read)

@@ -91,13 +91,16 @@ def nearest_first(rows: Lattice, centers: Ints, radii: Ints, state: Ints) -> Non
 def nearest_farther(rows: Lattice, centers: Ints, edges: Ints, state: Ints) -> None:
     """Count the rows by how many of the ascending `edges` are less than their distance.
 
-    `state` has one number more than there are edges. Squares are compared: nothing is rounded.
+    `state` has one number more than there are edges, or a line of so many for every centre.
+    Squares are compared: nothing is rounded.
     """
     loops = loops_for(rows)
     limits = np.square(edges)
     for block, labels in by_nearest(loops, rows, centers):
         passed = np.searchsorted(limits, loops.squares(block, labels, centers))
-        loops.add_counts(passed, state)
+        if state.ndim > 1:
+            passed += labels * state.shape[1]
+        loops.add_counts(passed, state.reshape(-1))
 
 
 def two_squares(rows: Lattice, centers: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:

@@ -36,9 +36,9 @@ from sfumato.methods._auto.budget import (
     high_split,
     middle_split,
 )
-from sfumato.methods._auto.levels import distributions, most_varied, n_numbers
+from sfumato.methods._auto.full import by_counts, in_full
+from sfumato.methods._auto.levels import distributions, most_varied
 from sfumato.methods._auto.mixed import mean as mean_of
-from sfumato.methods._auto.mixed import refine_counts, with_distributions
 from sfumato.methods._auto.refine import (
     MEANS,
     Aim,
@@ -50,7 +50,7 @@ from sfumato.methods._auto.refine import (
     radius_around,
     refine,
 )
-from sfumato.methods._base import Centers, KChoice, Task, from_view, projection_of, to_view
+from sfumato.methods._base import Centers, KChoice, Task, from_view, projection_of
 
 
 def found_by(
@@ -200,6 +200,9 @@ def grid_of(k: int, d: int, n: float, epsilon: float) -> Grid:
 _SPREAD = 2.5
 _SPREAD_RANDOM = 1.4
 
+# Rows outside the ball in which the squares of columns are summed: a small cluster must not be.
+_BEYOND_BALL = 0.03
+
 # Mean squared distance of rows, as a part of the squared radius.
 _INSIDE = 0.75
 
@@ -235,7 +238,7 @@ def _columns(curator: Curator, split: BudgetSplit) -> Axes:
     fit = split.steps.fit
     mean, rows, _ = mean_of(curator, split.steps.share(split.mean), fit.rows, fit.task)
     n = rows.n
-    radius = _radius(curator, mean, split, n)
+    radius = _radius(curator, mean, split, n, _BEYOND_BALL)
     ball = curator.view(projection_of(np.eye(d), mean, REACH / radius, ball=True))
     answer = ball.moments(Squares(d), share=split.steps.share(split.moments))
     squares = np.maximum(answer.values, answer.noise_std) * (radius / REACH) ** 2 / n
@@ -297,10 +300,12 @@ def _main(ball: Curator, share: Share, n: float) -> tuple[Floats, Floats]:
     return vectors[:number], np.minimum(_SPREAD * spread, 1.0)
 
 
-def _radius(curator: Curator, center: Floats, split: BudgetSplit, n: float) -> float:
-    """The radius around a centre (d,) that holds nine rows in ten, or fewer if noise is large."""
+def _radius(
+    curator: Curator, center: Floats, split: BudgetSplit, n: float, beyond: float = 0.1
+) -> float:
+    """The radius around a centre (d,) that leaves so many rows beyond, more if noise is large."""
     share = split.reach_share()
-    outside = min(0.5, max(0.1, 16 / (split.steps.fit.per_row(split.radii) * n)))
+    outside = min(0.5, max(beyond, 16 / (split.steps.fit.per_row(split.radii) * n)))
     return radius_around(curator, center[None], share, outside=outside, n=n)
 
 
@@ -315,9 +320,6 @@ def _domain(low: Floats, high: Floats) -> Domain:
 # Small clusters first, as long as noise stays below a twelfth of their rows.
 _FINER = (8, 4, 2)
 _ROWS_PER_NOISE = 12
-
-# Numbers of a row may lie further from those of its own centre than from the nearest.
-_BEYOND = 1.2
 
 
 def _deep(
@@ -334,12 +336,12 @@ def _deep(
     points = np.clip(axes.lift(found.centers), -REACH, REACH)
     points = distributions(points, split.steps.fit.task.levels)
     radii = np.sqrt(np.square(found.radii / axes.scale) + axes.residual)
-    lifted = merge(Clusters(points, np.ones(len(points)), radii), k, rng, aim)
+    lifted = Clusters(points, found.sizes, radii)
     counts = aim.means and counts_levels(split)
     if counts:
-        moved = _by_counts(curator, lifted, split)
+        moved = by_counts(curator, lifted, split)
     else:
-        moved = _in_full(curator, replace(lifted, rates=aim.rate), split, aim.outside)
+        moved = in_full(curator, replace(lifted, rates=aim.rate), split, aim, rng)
     steps = f"{len(split.inside)} clipped steps there and {len(split.full)} in all columns"
     notes = (
         f"PrivTree with {len(counted.weights):,} leaves in {axes.note}",
@@ -353,64 +355,6 @@ def counts_levels(split: BudgetSplit) -> bool:
     """Whether steps in all columns count the levels of categories in place of summing them."""
     task = split.steps.fit.task
     return bool(task.levels) and errors_of(task, pure=split.steps.pure).by_counts
-
-
-def _outside(split: BudgetSplit, noise: float = 0.0, least: float = MEANS.outside) -> float:
-    """The part of rows that the radius of a full step leaves outside."""
-    fit = split.steps.fit
-    return min(0.5, max(least, noise, 16 / (fit.per_row(split.radius) * fit.n)))
-
-
-def _in_full(curator: Curator, moved: Clusters, split: BudgetSplit, least: float) -> Clusters:
-    """Clipped steps in all columns, each within a radius found for it, `least` rows outside."""
-    (k, d), fit = moved.centers.shape, split.steps.fit
-    for i, part in enumerate(split.full):
-        last = i == len(split.full) - 1
-        if i and last and split.span:
-            moved = _in_span(curator, moved, split)
-        if split.asks_radius:
-            noise = k * math.sqrt(d) * split.steps.noise(part, d) / fit.n
-            outside = _outside(split, noise, least)
-            share = split.radius_share(last=last)
-            found = radius_around(curator, moved.centers, share, outside=outside, n=fit.n)
-            radii = np.minimum(moved.radii, 1.2 * found) if d <= 12 else np.full(k, found)
-            moved = replace(moved, radii=radii)
-        share = split.steps.last() if last else split.steps.share(part)
-        moved = refine(curator, moved, share, "pooled" if d > 24 else "each")
-        moved = with_distributions(moved, fit.task)
-    return moved
-
-
-def _by_counts(curator: Curator, moved: Clusters, split: BudgetSplit) -> Clusters:
-    """Steps in all columns of mixed rows: levels are counted, numbers clipped at a radius."""
-    fit = split.steps.fit
-    (k, d), q = moved.centers.shape, n_numbers(fit.task)
-    numbers = Projection(np.eye(max(q, 1), d, dtype=np.int64), np.zeros(d, dtype=np.int64))
-    for i, part in enumerate(split.full):
-        last = i == len(split.full) - 1
-        if q and split.asks_radius:
-            share, seen = split.radius_share(last=last), curator.view(numbers)
-            outside = _outside(split)
-            found = radius_around(seen, moved.centers[:, :q], share, outside=outside, n=fit.n)
-            moved = replace(moved, radii=np.full(k, _BEYOND * found))
-        share = split.steps.last() if last else split.steps.share(part)
-        moved = refine_counts(curator, moved, share, fit.task, fit.rows)
-    return moved
-
-
-def _in_span(curator: Curator, moved: Clusters, split: BudgetSplit) -> Clusters:
-    """Clipped steps among the centres: in as many dimensions as they span there is less noise."""
-    points = moved.centers
-    middle = points.mean(axis=0)
-    directions = np.linalg.svd(points - middle, full_matrices=False)[2][: max(1, len(points) - 1)]
-    longest = 2 * REACH * math.sqrt(points.shape[1])
-    projection = projection_of(directions, middle, REACH / longest)
-    seen, start = curator.view(projection), to_view(projection, points)
-    inside = replace(moved, centers=start, radii=moved.radii * REACH / longest)
-    for part in split.span:
-        inside = refine(seen, inside, split.steps.share(part))
-    shift = from_view(projection, inside.centers) - from_view(projection, start)
-    return replace(moved, centers=np.clip(points + shift, -REACH, REACH))
 
 
 def _finer(split: BudgetSplit, k: int, d: int) -> int:

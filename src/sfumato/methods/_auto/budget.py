@@ -206,6 +206,9 @@ _SKETCHES = (256, 192, 128, 96, 64, 48, 32, 24, 16, 12)
 # How full steps share what is left, where noise is pure.
 _PARTS: dict[int, tuple[float, ...]] = {1: (1.0,), 2: (0.35, 0.65), 3: (0.2, 0.25, 0.55)}
 
+# The same where centres are known in few random directions at first: every step brings them nearer.
+_FROM_AFAR = (0.24, 0.24, 0.24, 0.28)
+
 
 @dataclass(frozen=True)
 class BudgetSplit:
@@ -213,6 +216,7 @@ class BudgetSplit:
 
     `radii` is the pure ε of each of two rounds of radii, `tree` that of the tree. `sketch` is the
     number of dimensions in which main axes are estimated, 0 where noise would hide them.
+    `from_afar` says that steps begin where centres are known in few directions only.
     """
 
     steps: StepBudget
@@ -225,6 +229,7 @@ class BudgetSplit:
     span: tuple[float, ...] = ()
     sketch: int = 0
     asks_radius: bool = True
+    from_afar: bool = False
 
     @property
     def radius(self) -> float:
@@ -255,7 +260,8 @@ def tree_part(n_features: int, k: int, *, pure: bool) -> float:
     """The part of ε, after the count, that a tree is given, beside pure or Gaussian steps."""
     if n_features <= MIDDLE:
         return TREE_MIDDLE[pure]
-    return TREE_MANY if k >= MANY else TREE_FEW[pure]
+    # From random directions pure steps put right what a small tree missed.
+    return TREE_FEW[pure] if k < MANY or (pure and k > MANY) else TREE_MANY
 
 
 def step_error(steps: StepBudget, n_features: int, k: int, n: float) -> float:
@@ -323,7 +329,7 @@ def high_split(budget: FitBudget) -> BudgetSplit:
         moments = moments if sketch else 0.0
         inside: tuple[float, ...] = (0.06,) if k > MANY else (0.03, 0.03) if sketch else ()
         number = _number_of_steps(error, 0.12, 0.2)
-        parts: tuple[float, ...] = _PARTS[number]
+        parts: tuple[float, ...] = _FROM_AFAR if k > MANY and number > 2 else _PARTS[number]
     else:
         error /= math.sqrt(0.45)
         mean, moments = 0.05, 0.15
@@ -334,7 +340,10 @@ def high_split(budget: FitBudget) -> BudgetSplit:
     span = (_SPAN, _SPAN) if not steps.pure and number == 2 and d >= 8 * k else ()
     rest = 1 - mean - moments - sum(inside) - sum(span)
     full = tuple(rest * part for part in parts)
-    return BudgetSplit(steps, tree, radii, mean, moments, inside, full, span, sketch)
+    afar = steps.pure and k > MANY
+    return BudgetSplit(
+        steps, tree, radii, mean, moments, inside, full, span, sketch, from_afar=afar
+    )
 
 
 def _sketch_size(steps: StepBudget, part: float, d: int, n: float) -> int:

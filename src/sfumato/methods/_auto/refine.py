@@ -273,6 +273,7 @@ Shrink = Literal["each", "pooled"]
 # Edges of radii lie 2^(1/8) apart; ten octaves below the diameter there is nothing to find.
 _EDGES = 80
 _PER_OCTAVE = 8
+_THINNER = 2
 
 # From this many columns on they say enough about each other to learn how they are spread.
 _MANY = 24
@@ -343,12 +344,33 @@ def radius_around(
     curator: Curator, points: Floats, share: Share, *, outside: float, n: float
 ) -> float:
     """The radius that leaves about a part `outside` of n rows further from all points (k, d)."""
-    widest = 2 * REACH * math.sqrt(points.shape[1])
-    steps = np.arange(_EDGES)[::-1] / _PER_OCTAVE
-    edges = tuple(int(e) for e in np.unique(np.ceil(widest * 2.0**-steps)))
+    edges = _edges(points.shape[1])
     query = RowsBeyond(nearest_to(points), edges)
     found = curator.first_below(query, math.floor(outside * n), share=share)
     return float(edges[min(found, len(edges) - 1)])
+
+
+def radius_of_each(
+    curator: Curator, points: Floats, share: Share, outside: Floats, least: float
+) -> Floats:
+    """The radii (k,) that leave about `outside` (k,) rows of the cells of points (k, d) outside.
+
+    There are four edges to an octave, from `least` on: the fewer lie before the right one, the less
+    likely noise ends a search too soon.
+    """
+    every = _edges(points.shape[1])[::-_THINNER][::-1]
+    edges = tuple(e for e in every if e >= least) or every[-1:]
+    query = RowsBeyond(nearest_to(points), edges, each=True)
+    thresholds = [math.floor(rows) for rows in outside.tolist()]
+    found = curator.first_below_each(query, thresholds, share=share)
+    return np.array([float(edges[min(one, len(edges) - 1)]) for one in found])
+
+
+def _edges(n_features: int) -> tuple[int, ...]:
+    """Distances in lattice steps, ascending to the diagonal."""
+    widest = 2 * REACH * math.sqrt(n_features)
+    steps = np.arange(_EDGES)[::-1] / _PER_OCTAVE
+    return tuple(int(e) for e in np.unique(np.ceil(widest * 2.0**-steps)))
 
 
 class Mean(NamedTuple):
