@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,11 @@ import sfumato
 from sfumato import PrivateKMeans, PrivateKMedian
 from sfumato._core.testing import RecordingCurator, ReplayedNoise
 from sfumato._lattice.box import REACH
+from sfumato._models import MODELS
 from sfumato.methods import Centers, DPLloyd, PGkM
+from tests.unit.releases import release
+
+PAGE = Path(__file__).parents[2] / "docs" / "error-bars.md"
 
 RNG = np.random.default_rng(0)
 MIDDLES = np.array([[2.0, 2.0], [8.0, 2.0], [5.0, 8.0]])
@@ -98,6 +103,35 @@ def test_chosen_centres_have_no_deviation_but_their_sizes_have():
     with pytest.raises(AttributeError, match="does not say how noise moves"):
         model.intervals()
     assert model.cluster_sizes_std_.shape == (2,)
+
+
+def says(model, name):
+    """Whether a model has an attribute; of a call, whether it gives numbers."""
+    try:
+        found = getattr(model, name)
+        _ = found() if callable(found) else found
+    except AttributeError:
+        return "no"
+    return "yes"
+
+
+def test_the_page_says_which_model_has_what():
+    chosen, _ = fitted(1, PrivateKMeans(2, epsilon=1.0, method=PGkM(candidates=20), random_state=0))
+    models = {
+        "`PrivateKMeans`": release("kmeans 2"),
+        "`PrivateKMeans`, `pgkm`": chosen,
+        "`PrivateKMedian`": release("median"),
+        "`PrivateWard`": release("ward"),
+        "`PrivateGaussianMixture`": release("mixture"),
+        "`PrivateDBSCAN`": release("density"),
+    }
+    assert {type(each) for each in models.values()} == set(MODELS.values())
+    names = ("intervals", "cluster_centers_std_", "cluster_sizes_std_", "evidence_")
+    rows = [["model", *(f"`{name}`" for name in names)]]
+    rows += [[title, *(says(each, name) for name in names)] for title, each in models.items()]
+    head, *lines = [f"| {' | '.join(row)} |" for row in rows]
+    table = "\n".join([head, "|---" * 5 + "|", *lines])
+    assert f"\n\n{table}\n\n" in PAGE.read_text(encoding="utf-8")
 
 
 class Silent:
