@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 from sklearn.cluster import KMeans
 
-from bench.data import nothing_to_measure
+from bench.data import with_data
 from bench.growing_tables import append_row, read_rows
 from bench.papers.su2015_verdicts import put
-from bench.utility_data import SOURCES, Sample, is_there, load
+from bench.utility_data import SOURCES, Sample, file_of, load
 from sfumato import PrivateKMeans
 from sfumato._lattice.box import REACH, Box
 
@@ -103,17 +103,13 @@ def main(words: list[str]) -> None:
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--fresh", action="store_true", help="measure everything again")
     options = parser.parse_args(words)
+    there = with_data({name: file_of(name) for name in DATASETS})
     if options.fresh:
         TABLE.unlink(missing_ok=True)
-    absent = [name for name in DATASETS if not is_there(name)]
-    if absent:
-        print(f"left out, not in the folder that SFUMATO_DATA names: {', '.join(absent)}")
-    if len(absent) == len(DATASETS):
-        nothing_to_measure(absent)
     done = {(row["dataset"], row["method"]) for row in read_rows(TABLE)}
-    for name in DATASETS:
+    for name in there:
         for method in METHODS:
-            if name not in absent and (name, method) not in done:
+            if (name, method) not in done:
                 line = measure(name, method, options.runs)
                 append_row(TABLE, COLUMNS, line)
                 print(*line, flush=True)

@@ -16,7 +16,7 @@ import io
 import os
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,20 @@ def nothing_to_measure(absent: Iterable[str]) -> None:
         f"nothing to measure: none of the datasets is in {folder()}. Set SFUMATO_DATA to the "
         f"folder that has them, or fetch them: python -m bench data {names}"
     )
+
+
+def with_data(needs: Mapping[str, str]) -> list[str]:
+    """Of what is asked for, what can be run: `needs` has the dataset of each, "" for none.
+
+    Says which datasets are left out. Ends a bench where nothing can be run.
+    """
+    there = [name for name, needed in needs.items() if not needed or path_of(needed).is_file()]
+    absent = list(dict.fromkeys(needs[name] for name in needs if name not in there))
+    if absent and not there:
+        nothing_to_measure(absent)
+    if absent:
+        print(f"left out, not in the folder that SFUMATO_DATA names: {', '.join(absent)}")
+    return there
 
 
 def sources(path: Path = CATALOGUE) -> dict[str, Source]:

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from bench import utility_data
+from bench.data import with_data
 from bench.growing_tables import append_row, read_rows
 from bench.papers.su2015_verdicts import put
 from sfumato import PrivateKMeans
@@ -142,9 +143,10 @@ def main(words: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench evidence", description=__doc__)
     parser.add_argument("cases", nargs="*", default=list(CASES))
     chosen = parser.parse_args(words)
+    there = with_data({name: utility_data.file_of(name) for name in chosen.cases})
     done = {(row["data"], int(row["first"])) for row in read_rows(TABLE)}
     for first in range(0, FITS, CHUNK):
-        for name in chosen.cases:
+        for name in there:
             if (name, first) not in done:
                 measure(name, first)
                 print(f"{name}: {first + CHUNK} fits", flush=True)

@@ -23,10 +23,10 @@ from pathlib import Path
 import numpy as np
 from sklearn.cluster import KMeans
 
-from bench.data import nothing_to_measure
+from bench.data import with_data
 from bench.growing_tables import append_row, read_rows
 from bench.papers.su2015_verdicts import put
-from bench.utility_data import is_there, load
+from bench.utility_data import load
 from sfumato import Category, Curator, Flag, Number, Ordinal, Schema
 from sfumato._base.types import Floats, Ints, Rng
 from sfumato._core.queries.breakdown import Breakdown
@@ -339,9 +339,7 @@ def main(words: list[str]) -> None:
     options = parser.parse_args(words)
     if options.what == "run":
         done = {tuple(list(row.values())[:4]) for row in read_rows(TABLE)}
-        there = [name for name in options.tables if name != "adult" or is_there("adult_num")]
-        if not there:
-            nothing_to_measure(["adult_num"])
+        there = with_data({name: "adult_num" * (name == "adult") for name in options.tables})
         for task in product(there, EPSILONS, BATCHES, METHODS):
             if tuple(map(str, task)) not in done:
                 line = measure(*task, options.runs)

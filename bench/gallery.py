@@ -9,7 +9,6 @@ Noise is new in every run: the pictures differ a little, what they show does not
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.collections import PolyCollection
 
-from bench.data import nothing_to_measure, path_of
+from bench.data import path_of, with_data
 from bench.palette import BLUE, ORANGE, PALETTE, RED, save
 from bench.readme import COLOURS, corners, density
 from sfumato import Category, Number, PrivateKMeans, Schema
@@ -195,14 +194,7 @@ def main(words: list[str]) -> None:
     parser.add_argument("stories", nargs="*", choices=[[], *STORIES], metavar="STORY")
     parser.add_argument("--to", type=Path, default=FIGURES, help="the folder of the pictures")
     options = parser.parse_args(words)
-    asked = options.stories or list(STORIES)
-    absent = [name for name in asked if (file := STORIES[name][0]) and not path_of(file).is_file()]
-    if absent:
-        print(f"left out, no data: {', '.join(absent)}", file=sys.stderr)
-    if len(absent) == len(asked):
-        nothing_to_measure(STORIES[name][0] for name in absent)
-    for name in asked:
-        if name not in absent:
-            place = options.to / f"{name}.png"
-            save(STORIES[name][1](), place, colours=48 if name == "digits" else 200)
-            print(f"{place.name}: {place.stat().st_size / 1000:.0f} kB", flush=True)
+    for name in with_data({name: STORIES[name][0] for name in options.stories or STORIES}):
+        place = options.to / f"{name}.png"
+        save(STORIES[name][1](), place, colours=48 if name == "digits" else 200)
+        print(f"{place.name}: {place.stat().st_size / 1000:.0f} kB", flush=True)

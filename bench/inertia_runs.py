@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 from sklearn.cluster import KMeans
 
+from bench.data import nothing_to_measure
 from bench.growing_tables import append_row, in_processes, read_rows, write_rows
-from bench.inertia_data import inertia, is_there, load
+from bench.inertia_data import MNIST, inertia, is_there, load
 from bench.inertia_methods import LLOYD, NONPRIVATE, PUBLISHED, method_of
 from bench.utility_data import Sample
 from sfumato import PrivateKMeans
@@ -209,6 +210,8 @@ def missing(points: Iterable[Point], done: Table) -> list[Batch]:
 
 def complete(path: Path, points: Sequence[Point], processes: int = 2) -> None:
     """Do the runs that a table lacks, several at a time; what is there stays."""
+    if points and not any(is_there(point.dataset) for point in points):
+        nothing_to_measure([MNIST])
     points = most_runs(points)
     left = missing(points, read(path))
     print(f"{path.name}: {len(left)} batches of runs for {len(points)} points", flush=True)

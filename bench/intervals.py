@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from bench import utility_data
+from bench.data import with_data
 from bench.growing_tables import append_row, read_rows
 from bench.papers.su2015_verdicts import put
 from sfumato import PrivateKMeans
@@ -65,6 +66,7 @@ class Case:
     epsilon: float = 1.0
     delta: float = 0.0
     fits: int = FITS
+    needs: str = ""
 
     @cached_property
     def rows(self) -> Floats:
@@ -123,15 +125,18 @@ def of_cells(counts: Floats, model: PrivateKMeans) -> tuple[Floats, Floats]:
 
 
 CASES = {
-    "s1": Case("S1, 4,000 × 2, k = 15", 15, lambda: some_rows("s1", 4000)),
+    "s1": Case("S1, 4,000 × 2, k = 15", 15, lambda: some_rows("s1", 4000), needs="s1"),
     "gowalla": Case(
-        "Gowalla in New York, 4,000 × 2, k = 5", 5, lambda: some_rows("gowalla_nyc", 4000)
+        "Gowalla in New York, 4,000 × 2, k = 5",
+        5,
+        lambda: some_rows("gowalla_nyc", 4000),
+        needs="gowalla_nyc",
     ),
     "uniform": Case(
         "uniform, 2,000 × 2, k = 3", 3, lambda: np.random.default_rng(1).uniform(-1, 1, (2000, 2))
     ),
     "clumps3": Case("5 clumps, 3,000 × 3", 5, lambda: clumps(3000, 3, 5)),
-    "yeast": Case("Yeast, 1,484 × 8, k = 10", 10, lambda: some_rows("yeast", 1484)),
+    "yeast": Case("Yeast, 1,484 × 8, k = 10", 10, lambda: some_rows("yeast", 1484), needs="yeast"),
     "clumps30": Case("5 clumps, 3,000 × 30", 5, lambda: clumps(3000, 30, 5)),
     "gaussian": Case(
         "5 clumps, 3,000 × 8, δ = 10⁻⁶", 5, lambda: clumps(3000, 8, 5), delta=1e-6, fits=FEWER
@@ -142,6 +147,7 @@ CASES = {
         lambda: some_rows("s1", 4000),
         epsilon=0.3,
         fits=FEWER,
+        needs="s1",
     ),
     **{
         type(method).__name__.lower(): Case(
@@ -185,9 +191,10 @@ def main(words: list[str]) -> None:
     parser.add_argument("cases", nargs="*", default=list(CASES))
     parser.add_argument("--most", type=int, default=FITS, help="fits of each case at most")
     chosen = parser.parse_args(words)
+    there = with_data({name: CASES[name].needs for name in chosen.cases})
     done = {(row["data"], int(row["first"])) for row in read_rows(TABLE)}
     for first in range(0, FITS, CHUNK):
-        for name in chosen.cases:
+        for name in there:
             if first < min(CASES[name].fits, chosen.most) and (name, first) not in done:
                 measure(name, first)
                 print(f"{name}: {first + CHUNK} fits", flush=True)

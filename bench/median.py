@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from bench import utility_data
+from bench.data import with_data
 from bench.growing_tables import append_row, read_rows
 from bench.papers.su2015_verdicts import put
 from sfumato import PrivateKMeans, PrivateKMedian, nonprivate
@@ -144,10 +145,11 @@ def main(words: list[str]) -> None:
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--fresh", action="store_true", help="measure everything again")
     options = parser.parse_args(words)
+    there = with_data({name: utility_data.file_of(name) for name in DATA})
     if options.fresh:
         TABLE.unlink(missing_ok=True)
     done = {(row["data"], row["epsilon"]) for row in read_rows(TABLE)}
-    for name in DATA:
+    for name in there:
         for epsilon in EPSILONS:
             if (name, f"{epsilon:g}") not in done:
                 line = measure(name, epsilon, options.runs)

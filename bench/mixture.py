@@ -22,9 +22,10 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.mixture import GaussianMixture
 
+from bench.data import with_data
 from bench.growing_tables import append_row, read_rows
 from bench.papers.su2015_verdicts import put
-from bench.utility_data import is_there, load
+from bench.utility_data import file_of, load
 from sfumato import PrivateGaussianMixture
 from sfumato._accounting.gaussian_dp import mu2_of
 from sfumato._base.types import Floats, Rng
@@ -146,8 +147,7 @@ def _from_moments(noisy: Floats, d: int, upper: tuple[Floats, Floats]) -> Mixtur
 def run() -> None:
     """Measure what the table lacks."""
     done = {(row["table"], row["method"], int(row["run"])) for row in read_rows(TABLE)}
-    names = [*MADE, *(name for name in REAL if is_there(name))]
-    for name in names:
+    for name in with_data({name: file_of(name) for name in (*MADE, *REAL)}):
         for method, runs in RUNS.items():
             for number in range(runs):
                 if (name, method, number) not in done:

@@ -15,9 +15,9 @@ from functools import partial
 from pathlib import Path
 
 from bench import utility_k, utility_page, utility_time
-from bench.data import nothing_to_measure
+from bench.data import with_data
 from bench.growing_tables import in_processes
-from bench.utility_data import MEASURED, is_there
+from bench.utility_data import MEASURED, file_of
 from bench.utility_points import FULL, MAIN, PEER, QUICK, REFERENCE, Point, methods, references
 from bench.utility_points import points as points_of
 from bench.utility_runs import (
@@ -124,17 +124,12 @@ def report(folder: Path) -> None:
 def run(options: argparse.Namespace, folder: Path) -> None:
     """Measure points."""
     size = QUICK if options.quick else FULL
-    datasets, chosen = options.only or list(size.datasets), options.methods or methods()
-    absent = [name for name in datasets if not is_there(name)]
-    if absent:
-        print(f"left out, not in the folder that SFUMATO_DATA names: {', '.join(absent)}")
+    asked, chosen = options.only or size.datasets, options.methods or methods()
+    datasets = with_data({name: file_of(name) for name in asked})
     if PEER in chosen and PEER_PYTHON not in os.environ:
         print(f"{PEER} left out: {PEER_PYTHON} names no interpreter")
         chosen = [method for method in chosen if method != PEER]
     path = table_in(folder)
-    datasets = [name for name in datasets if name not in absent]
-    if not datasets:
-        nothing_to_measure(absent)
     if options.fresh:
         forget(path, datasets, chosen)
     fill(path, points_of(size, datasets, chosen), options.processes)

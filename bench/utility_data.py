@@ -143,7 +143,12 @@ SMALL = ("s1", "a2", "house_rgb8", "adult_num", "yeast", "lifesci", "gauss10", "
 
 def is_there(name: str) -> bool:
     """Whether a dataset needs no file, or its file is in the data folder."""
-    return not SOURCES[name].is_file or path_of(name).is_file()
+    return not file_of(name) or path_of(name).is_file()
+
+
+def file_of(name: str) -> str:
+    """The dataset of the data folder that is needed, "" where none is."""
+    return name if name in SOURCES and SOURCES[name].is_file else ""
 
 
 @lru_cache(maxsize=2)

@@ -8,12 +8,14 @@ import threading
 from dataclasses import replace
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 
 import numpy as np
 import pytest
 
-from bench import data
-from bench.data import Source, digest, get, main, path_of, sources
+from bench import data, median
+from bench.__main__ import BENCHES
+from bench.data import Source, digest, get, main, path_of, sources, with_data
 from bench.data_convert import CONVERT, YEAST
 from bench.data_fetch import WrongFile, fetch
 
@@ -211,3 +213,45 @@ def test_the_command_lists_fetches_and_fails_loudly(little, monkeypatch, capsys)
     with pytest.raises(SystemExit):
         main(["nothing"])
     assert "unknown: nothing" in capsys.readouterr().err
+
+
+EMPTY = {
+    "bounds": "",
+    "utility": "--only s1",
+    "gallery": "adult",
+    "explain": "run --tables adult",
+    "evidence": "s1",
+    "intervals": "few yeast",
+    "edler2023": "fig4.2 --quick",
+}
+"""Benches, and what of them needs a dataset. Others have made-up rows, and are never empty."""
+
+
+@pytest.mark.parametrize("missing", [True, False])
+@pytest.mark.parametrize("name", EMPTY)
+def test_a_bench_without_its_data_says_so_and_fails(name, missing, tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_DATA", str(tmp_path / "none" if missing else tmp_path))
+    with pytest.raises(SystemExit, match=r"^nothing to measure: none of .*python -m bench data \w"):
+        import_module(BENCHES[name]).main(EMPTY[name].split())
+
+
+def test_what_lacks_its_data_is_left_out(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("SFUMATO_DATA", str(tmp_path))
+    (tmp_path / "s1.npz").touch()
+    needs = {"few": "s1", "yeast": "yeast", "more": "yeast", "made": ""}
+    assert with_data(needs) == ["few", "made"]
+    assert capsys.readouterr().out.endswith("SFUMATO_DATA names: yeast\n")
+    assert with_data({"made": ""}) == ["made"]
+    assert with_data({}) == []
+    assert capsys.readouterr().out == ""
+
+
+def test_a_bench_measures_what_it_has(tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setenv("SFUMATO_DATA", str(tmp_path))
+    monkeypatch.setattr(median, "TABLE", tmp_path / "median.csv")
+    monkeypatch.setattr(median, "measure", lambda name, epsilon, runs: [name, epsilon, runs])
+    monkeypatch.setattr(median, "page", lambda rows: " ".join({row["data"]: 0 for row in rows}))
+    monkeypatch.setattr(median, "put", lambda page, text, *marks: shown.append(text))
+    median.main(["--runs", "1"])
+    assert shown == ["anywhere tails corner"]
