@@ -16,6 +16,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_memory_is_measured_once_for_every_method_and_leaves_no_file(here, monkeypatch, capsys):
     engines.main(["memory", "--rows=2000"])
     rows = read_rows(engines_memory.TABLE)

@@ -18,6 +18,7 @@ def test_parts_are_equal_and_make_up_the_table():
     assert (part(0, 5) != part(1, 5)).all()
 
 
+@pytest.mark.slow
 def test_a_server_fits_when_it_is_told_to():
     with Server(Setup(LOCAL, 1, 2, 3000)) as server:
         assert server.startup > 0

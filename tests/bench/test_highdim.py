@@ -51,6 +51,7 @@ def test_a_row_of_the_page():
     assert "refused: too many" in lines[3]
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_a_fit():
     # Making 160 MB of data holds more than that, as does whoever starts the process; the lattice
     # of a fit takes 40.

@@ -330,7 +330,7 @@ def test_labels_by_a_model_with_a_schema(clinic, here):
 
 def test_synthetic_rows_are_in_the_words_of_the_schema(clinic, here):
     words = ("--schema", "clinic.toml", "--method", "eugkm")
-    assert fit("clinic.csv", *words, epsilon=1000).exit_code == 0
+    assert fit("clinic.csv", *words, epsilon=50).exit_code == 0
     draw = ("sample", "model.json", "-n", 50, "--random-state", 1)
     told = json.loads(run(*draw, "-o", "drawn.csv", "--json").stdout)
     assert told == {

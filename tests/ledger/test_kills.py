@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.ledger.kills import points_of
 from tests.ledger.places import run
 
@@ -15,6 +17,7 @@ def test_random_kills(url):
     assert at["answered"] > 5
 
 
+@pytest.mark.slow
 def test_random_kills_of_real_fits(url):
     said = json.loads(run("kills", url, "--kills", 15, "--seed", 8, "--kmeans"))
     assert said["wrong"] == said["at"]["at random"]["wrong"] == []

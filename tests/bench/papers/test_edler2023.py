@@ -324,6 +324,7 @@ def test_the_tables_of_the_parts_are_those_of_the_points():
             assert shown.runs == row.runs
 
 
+@pytest.mark.slow
 def test_figures_can_be_drawn_from_the_tables(tmp_path):
     pytest.importorskip("matplotlib")
     from bench.papers.edler2023_figures import SHEETS, draw

@@ -305,6 +305,7 @@ def test_the_points_of_the_tables_are_all_there():
     assert {p.key: p.runs for p in points()} == {k: r.point.runs for k, r in done.items()}
 
 
+@pytest.mark.slow
 def test_figures_can_be_drawn(tmp_path):
     pytest.importorskip("matplotlib")
     from bench.papers import sukpisit2019_figures as figures

@@ -227,6 +227,7 @@ def test_parameters_of_the_synthetic_data_come_out_the_same():
     assert parameters("dataset1") in lines
 
 
+@pytest.mark.slow
 def test_figures_can_be_drawn_from_the_tables(tmp_path):
     pytest.importorskip("matplotlib")
     from bench.papers.vanderende2023_figures import draw

@@ -46,9 +46,8 @@ def test_a_heavy_corner_is_the_median():
     np.testing.assert_allclose(found, CORNERS[1:2], atol=1e-3)
 
 
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in range(1, 4))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
 def test_no_division_of_few_points_costs_less(seed):
     rng = rng_of(seed)
     points, weights = rng.uniform(-1, 1, (8, 2)), rng.uniform(0.5, 2, 8)
