@@ -71,7 +71,7 @@ MUTANTS = {
         "_report/verify.py",
         "elif seal.digest == digest_of(content):",
         "elif seal.digest:",
-        f"{CLI}::test_a_changed_file_ends_with_4",
+        f"{REPORT}::test_a_change_of_a_file_without_a_signature_is_found",
     ),
     "queries may cost more than their caps": Mutant(
         "_report/arithmetic.py",
@@ -93,7 +93,7 @@ MUTANTS = {
     ),
     "words are not compared": Mutant(
         "_report/verify.py",
-        "right = right and all(escaped(sentence) in page for sentence in said)",
+        "right = right and promise.quoted() in page",
         "pass",
         f"{REPORT}::test_words_that_say_less_are_found_without_a_signature",
     ),

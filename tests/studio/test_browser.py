@@ -235,37 +235,91 @@ def test_names_of_columns_are_text_and_nothing_else(browser, tmp_path):
         ) == ["undefined", 0]
 
 
+NAME = """
+(e => e.matches('body, main') ? ''
+    : e.getAttribute('aria-label') || e.labels?.[0]?.innerText || e.innerText || '')
+(document.activeElement)
+"""
+"""Of what has the focus; a page as a whole has no name."""
+
+
 def reach(page, name, way="Tab"):
     """Move the focus by Tab until it is on an element of this name."""
     for _ in range(60):
         page.keyboard.press(way)
-        words = "e => (e.getAttribute('aria-label') || e.innerText || '')"
-        if name in page.evaluate(f"({words})(document.activeElement)"):
+        if name in page.evaluate(NAME):
             return
     raise AssertionError(f"{name} cannot be reached by Tab")
 
 
-def test_by_keyboard_alone(browser, place):
-    with opened(browser, place) as page:
-        before = spent(place)
-        reach(page, "Plan a fit: clinic")
-        page.keyboard.press("Enter")
-        expect(page.get_by_role("heading", name="Plan a fit of clinic")).to_be_visible()
-        reach(page, "ε of this fit")
-        page.keyboard.press("Home")
-        reach(page, "Spend ε =")
+def typed(page, name, text):
+    """Type into a field that Tab reaches; what it held is selected, and so replaced."""
+    reach(page, name)
+    page.keyboard.type(text)
+
+
+def opens(page, name, heading, way="Enter"):
+    """Press what Tab reaches; a page of this heading opens."""
+    reach(page, name)
+    page.keyboard.press(way)
+    expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
+
+
+def declare_by_keyboard(page):
+    """Two numbers with bounds; the third column is left alone."""
+    opens(page, "Declare: visits", "Declare visits")
+    for column, most in (("age", "100"), ("hours", "80")):
+        typed(page, "Kind", "number")
+        expect(page.get_by_role("group", name=column).get_by_label("Least")).to_be_visible()
+        typed(page, "Least possible", "0")
+        typed(page, "Largest possible", most)
+        typed(page, "Where this is known from", "a life")
+    typed(page, "Total ε", "2")
+    opens(page, "Declare, for good", "Plan a fit of visits")
+
+
+def spend_by_keyboard(page, ledger):
+    """A fit at ε = 0.2, which is asked for twice: the first time it is cancelled."""
+    typed(page, "Method", "eugkm")
+    typed(page, "ε of this fit", "0.2")
+    reach(page, "Spend ε = 0.2 of")
+    before = Ledger.open(ledger, "visits").spent[0]
+    for key in ("Escape", "Enter"):
         page.keyboard.press("Enter")
         expect(page.get_by_role("dialog")).to_be_visible()
-        page.keyboard.press("Escape")
+        if key == "Enter":
+            reach(page, "Spend ε = 0.2", "Shift+Tab")
+        assert Ledger.open(ledger, "visits").spent[0] == before
+        page.keyboard.press(key)
         expect(page.get_by_role("dialog")).to_have_count(0)
-        assert spent(place) == before
-        page.keyboard.press("Enter")
-        expect(page.get_by_role("dialog")).to_be_visible()
-        reach(page, "Spend ε = 0.01", "Shift+Tab")
-        page.keyboard.press("Enter")
-        expect(page.get_by_role("heading", name="Release of clinic")).to_be_visible()
-        assert round(spent(place) - before, 9) == 0.01
-        reach(page, "Learn")
+    expect(page.get_by_role("heading", name="Release of visits")).to_be_visible()
+    assert round(float(Ledger.open(ledger, "visits").spent[0] - before), 9) == 0.2
+
+
+def test_by_keyboard_alone(browser, place):
+    """Declare, plan, spend, look, cluster again, download, and compare two, without a mouse."""
+    people(place[1].parent, "visits")
+    with opened(browser, place) as page:
+        declare_by_keyboard(page)
+        spend_by_keyboard(page, place[1])
+        typed(page, "How", "medians")
+        expect(page.get_by_text(AGAIN["median"])).to_be_visible()
+        reach(page, "Number of clusters")
+        page.keyboard.press("Home")
+        expect(page.get_by_role("img", name="clustered again: 1 clusters")).to_be_visible()
+        reach(page, "Download model.json")
+        with page.expect_download() as download:
+            page.keyboard.press("Enter")
+        assert '"receipt"' in download.value.path().read_text("utf-8")
+        opens(page, "Datasets", "Datasets")
+        opens(page, "Plan a fit: visits", "Plan a fit of visits")
+        spend_by_keyboard(page, place[1])
+        opens(page, "Releases", "Releases")
+        for _ in range(2):
+            reach(page, "Compare visits of")
+            page.keyboard.press("Space")
+        opens(page, "Compare two", "Two releases")
+        expect(page.get_by_role("heading", name="Centres in pairs")).to_be_visible()
 
 
 def test_on_a_phone(browser, place):

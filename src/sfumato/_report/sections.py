@@ -70,7 +70,6 @@ def head(facts: dict[str, Any], promise: Promise, view: View) -> Markup:
 
 def guarantee(facts: dict[str, Any], promise: Promise) -> Markup:
     """What is promised, to quote."""
-    quote = element("blockquote", *(element("p", s) for s in promise.sentences()))
     beliefs = promise.beliefs()
     lines = table(
         ("belief before", "belief after, at most"),
@@ -80,7 +79,7 @@ def guarantee(facts: dict[str, Any], promise: Promise) -> Markup:
         numbers=[0, 1],
     )
     unit = element("p", f"Unit of privacy: {promise.unit}.")
-    return _section("guarantee", quote, unit, lines if beliefs else "")
+    return _section("guarantee", promise.quoted(), unit, lines if beliefs else "")
 
 
 def figure(model: Any, view: View) -> Markup:  # noqa: ANN401
@@ -235,7 +234,9 @@ def how(facts: dict[str, Any], model: Any) -> Markup:  # noqa: ANN401
     """The command, the settings, and the digest of the model."""
     command = facts["command"]
     written = element("p", "The command that wrote this page:")
-    made = joined([written, element("pre", element("code", command))]) if command else ""
+    # Each word by itself: a line may end between words, not after the hyphens of an option.
+    words = (Markup(f"{element('span', word)} ") for word in (command or "").split(" "))
+    made = joined([written, element("pre", element("code", *words))]) if command else ""
     settings = {
         "kind of model": facts["model"]["kind"],
         "method": facts["model"]["method"],

@@ -11,7 +11,6 @@ from typing import Any
 
 from sfumato._accounting.receipt import Receipt
 from sfumato._base.files import read_whole
-from sfumato._base.markup import escaped
 from sfumato._report.arithmetic import claim_of, exact, problems_of
 from sfumato._report.dossier import FORMAT
 from sfumato._report.seal import (
@@ -166,11 +165,12 @@ def _words(facts: dict[str, Any], page: str | None = None) -> Check:
         return Check("words", None, "written in another format: read the numbers")
     try:
         receipts = [Receipt.from_dict(each) for each in facts["composition"]["receipts"]]
-        right = facts["guarantee"]["in_words"] == (said := Promise.of(receipts).sentences())
+        promise = Promise.of(receipts)
+        right = facts["guarantee"]["in_words"] == promise.sentences()
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         return Check("words", False, "the dossier cannot be read")
     if page is not None:
-        right = right and all(escaped(sentence) in page for sentence in said)
+        right = right and promise.quoted() in page
     found = "say" if right else "do not say"
     return Check("words", right, f"the words of the guarantee {found} its numbers")
 

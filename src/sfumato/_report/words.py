@@ -11,6 +11,7 @@ from fractions import Fraction
 from sfumato._accounting.guarantee import ONE_ROW
 from sfumato._accounting.receipt import Receipt
 from sfumato._accounting.text import shown_above
+from sfumato._base.markup import Markup, element
 
 PRIORS = (0.01, 0.1, 0.5)
 """Beliefs before a release for which the largest belief after it is told."""
@@ -55,6 +56,10 @@ class Promise:
     def member(self) -> str:
         """Whose being there is hidden."""
         return "a given row" if self.neighbours == ONE_ROW else "a given person (group of rows)"
+
+    def quoted(self) -> Markup:
+        """The sentences as a page shows them; as markup, which the data of a page never has."""
+        return element("blockquote", *(element("p", said) for said in self.sentences()))
 
     def sentences(self) -> list[str]:
         """The guarantee, in sentences that can be quoted."""

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from sfumato import plan
+from sfumato._accounting.guarantee import Guarantee, finite_precision_delta
 from sfumato._report import dossier, page, sign, verify
 from sfumato._report.seal import new_key, opened_page, private_key, public_key, signed_page
 from sfumato._report.seal import with_seal as written
@@ -169,15 +170,36 @@ def test_a_page_that_was_changed_anywhere_is_found(tmp_path, owner):
 def test_words_that_say_less_are_found_without_a_signature(tmp_path):
     changed = tmp_path / "report.html"
     blank, _ = opened_page(report("kmeans 2"))
-    # Whoever changes a page can also take its digest anew.
-    changed.write_text(signed_page(blank.replace("at most 73.2 %", "at most 51.2 %")))
-    assert found_in(changed) | {"signature": None} == {
-        "digest": True,
-        "signature": None,
-        "receipt 1": True,
-        "guarantee": True,
-        "words": False,
+    data, body = blank.index(says := "at most 73.2 %"), blank.index(says, blank.index("<body"))
+    assert data < blank.index("<body") < body
+    # Whoever changes a page can also take its digest anew: in the data, where it is shown, in both.
+    for places in ([data], [body], [data, body]):
+        text = blank
+        for place in places:
+            text = text[:place] + "at most 51.2 %" + text[place + len(says) :]
+        changed.write_text(signed_page(text))
+        assert found_in(changed) == {
+            "digest": True,
+            "signature": None,
+            "receipt 1": True,
+            "guarantee": True,
+            "words": False,
+        }
+
+
+def test_a_change_of_a_file_without_a_signature_is_found(tmp_path):
+    model = release("kmeans 2")
+    files = {
+        "report.html": (page(model), "Checklist", "Checkmate"),
+        "dossier.json": (written(sign(dossier(model))), '"sfumato"', '"other"'),
+        "model.json": (written(sign(model.to_dict())), '"cluster_centers"', '"centres"'),
     }
+    for name, (text, right, wrong) in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        assert found_in(tmp_path / name)["digest"] is True
+        assert right in text
+        (tmp_path / name).write_text(text.replace(right, wrong), encoding="utf-8")
+        assert found_in(tmp_path / name)["digest"] is False
 
 
 def halved(data):
@@ -186,6 +208,14 @@ def halved(data):
 
 def cheaper(data):
     data["guarantee"]["epsilon"] = "1/2"
+
+
+def claimed(data):
+    """All that follows from the claim agrees with it; the caps do not."""
+    guarantee = data["guarantee"]
+    less = Guarantee(guarantee["kind"], Fraction(1, 2), Fraction(guarantee["delta"]), "one row")
+    guarantee |= {"epsilon": "1/2", "in_words": less.in_words()}
+    data["finite_precision_delta"] = finite_precision_delta(0.5, data["numerical_slack"])
 
 
 def capped(data):
@@ -200,7 +230,7 @@ def worded(data):
     data["guarantee"]["in_words"] = "ε = 0.1"
 
 
-@pytest.mark.parametrize("forge", [halved, cheaper, capped, renamed, worded])
+@pytest.mark.parametrize("forge", [halved, cheaper, claimed, capped, renamed, worded])
 @pytest.mark.parametrize("kind", ["kmeans 2", "delta"])
 def test_spends_that_do_not_add_up_are_found(tmp_path, forge, kind):
     data = json.loads(json.dumps(release(kind).to_dict()))
