@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,13 +22,15 @@ from bench import utility_data
 from bench.data import with_data
 from bench.growing_tables import append_row, read_rows
 from bench.papers.su2015_verdicts import put
-from sfumato import PrivateKMeans
+from sfumato import PrivateKMeans, PrivateKMedian, PrivateWard
 from sfumato._base.types import Floats
 from sfumato._core.queries.counts import Totals
 from sfumato._core.testing import RecordingCurator, ReplayedNoise, Transcript
 from sfumato._lattice.box import REACH
 from sfumato._synopsis.kmeans import nearest
 from sfumato.methods import DPLloyd, EUGkM, Method, Sukpisit
+
+Model = PrivateKMeans | PrivateKMedian | PrivateWard
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "bench" / "tables" / "intervals.csv"
@@ -38,6 +40,11 @@ COLUMNS = ("data", "method", "first", "fits", "centers_in", "centers", "sizes_in
 CHUNK = 100
 FITS, FEWER = 2000, 400
 LEVEL = 0.95
+
+
+def of_class(thing: object) -> str:
+    """The name of its class, in small letters."""
+    return type(thing).__name__.lower()
 
 
 def clumps(n: int, d: int, k: int, std: float = 0.08) -> Floats:
@@ -62,7 +69,7 @@ class Case:
     title: str
     k: int
     make: Callable[[], Floats]
-    method: str | Method = "auto"
+    method: str | Method | type[PrivateKMedian] | type[PrivateWard] = "auto"
     epsilon: float = 1.0
     delta: float = 0.0
     fits: int = FITS
@@ -73,19 +80,48 @@ class Case:
         """The rows, (n, d)."""
         return self.make()
 
-    def covered(self, seed: int) -> tuple[int, int, int, int]:
-        """Of one fit: centre numbers inside, all of them, sizes inside, all of them."""
-        curator = RecordingCurator(
+    @property
+    def name(self) -> str:
+        """What the table calls the method or the estimator."""
+        if isinstance(self.method, str):
+            return self.method
+        return self.method.__name__ if isinstance(self.method, type) else of_class(self.method)
+
+    def model(self, seed: int) -> Model:
+        """The estimator of one fit."""
+        settings: dict[str, Any] = {"epsilon": self.epsilon, "delta": self.delta}
+        if isinstance(self.method, type):
+            return self.method(self.k, random_state=seed, **settings)
+        return PrivateKMeans(self.k, method=self.method, random_state=seed, **settings)
+
+    def curator(self, seed: int) -> RecordingCurator:
+        """The rows, and the noise of one fit."""
+        return RecordingCurator(
             self.rows,
             bounds=(-1, 1),
             epsilon=self.epsilon,
             delta=self.delta,
             noise=ReplayedNoise(seed),
         )
-        settings: dict[str, Any] = {"epsilon": self.epsilon, "delta": self.delta}
-        model = PrivateKMeans(self.k, method=self.method, random_state=seed, **settings)
-        model.fit(curator)
-        centers, sizes = noise_free(curator.transcript, model)
+
+    def of_medians(self, seen: Transcript, seed: int) -> tuple[Floats, Floats]:
+        """The same fit once more, whose last answer is exact: how far steps go is public by then.
+
+        Taken before the step is shrunk.
+        """
+        curator = self.curator(seed)
+        curator.replay = replace(seen, released=[*seen.released[:-1], seen.exact[-1]])
+        errors: Any = self.model(seed).fit(curator)._errors_
+        return np.clip(errors.centers.values / REACH, -1, 1), errors.sizes.values
+
+    def covered(self, seed: int) -> tuple[int, int, int, int]:
+        """Of one fit: centre numbers inside, all of them, sizes inside, all of them."""
+        curator = self.curator(seed)
+        model = self.model(seed).fit(curator)
+        if isinstance(model, PrivateKMedian):
+            centers, sizes = self.of_medians(curator.transcript, seed)
+        else:
+            centers, sizes = noise_free(curator.transcript, model)
         bars = model.intervals(LEVEL)
         inside = [
             (one[..., 0] <= true + 1e-9) & (true <= one[..., 1] + 1e-9)
@@ -97,7 +133,7 @@ class Case:
         )
 
 
-def noise_free(seen: Transcript, model: PrivateKMeans) -> tuple[Floats, Floats]:
+def noise_free(seen: Transcript, model: Model) -> tuple[Floats, Floats]:
     """Centres (k, d) in the cube and sizes (k,) that the last step gives without its noise."""
     query = seen.queries[-1]
     if not isinstance(query, Totals):
@@ -114,10 +150,12 @@ def noise_free(seen: Transcript, model: PrivateKMeans) -> tuple[Floats, Floats]:
     return np.clip(means / REACH, -1, 1), counts
 
 
-def of_cells(counts: Floats, model: PrivateKMeans) -> tuple[Floats, Floats]:
+def of_cells(counts: Floats, model: Model) -> tuple[Floats, Floats]:
     """The same for centres of cells with exact counts (n,): each cell stays where it was."""
     middles, k = model.synopsis_.layout[:], len(model.cluster_centers_)
-    own, _ = nearest(middles, model.cluster_centers_)
+    own = nearest(middles, model.cluster_centers_)[0]
+    if isinstance(model, PrivateWard):
+        own = model.predict(middles)
     sizes = np.bincount(own, counts, k)
     sums = np.stack([np.bincount(own, counts * x, k) for x in middles.T], axis=1)
     means = sums / np.maximum(sizes, 1)[:, None]
@@ -150,11 +188,13 @@ CASES = {
         needs="s1",
     ),
     **{
-        type(method).__name__.lower(): Case(
+        of_class(method): Case(
             "5 clumps, 3,000 × 2", 5, lambda: clumps(3000, 2, 5), method, fits=FEWER
         )
         for method in (EUGkM(), DPLloyd(iterations=3), Sukpisit(max_iter=3))
     },
+    "median": Case("5 clumps, 3,000 × 2", 5, lambda: clumps(3000, 2, 5), PrivateKMedian, fits=300),
+    "ward": Case("5 clumps, 3,000 × 2", 5, lambda: clumps(3000, 2, 5), PrivateWard, fits=300),
 }
 
 
@@ -162,8 +202,7 @@ def measure(name: str, first: int) -> None:
     """A chunk of fits of one case: one line of the table."""
     case = CASES[name]
     found = np.sum([case.covered(first + i) for i in range(CHUNK)], axis=0)
-    how = case.method if isinstance(case.method, str) else type(case.method).__name__.lower()
-    append_row(TABLE, COLUMNS, [name, how, first, CHUNK, *found.tolist()])
+    append_row(TABLE, COLUMNS, [name, case.name, first, CHUNK, *found.tolist()])
 
 
 def page() -> str:
