@@ -79,9 +79,9 @@ def test_grids():
 
 
 def test_blocks():
-    # 39 blocks, Laplace of scale 4·k·d/(39·ε) with 2% of ε for the sizes, in the plane
+    # 40 blocks, Laplace of scale 4·k·d/(40·ε) with 2% of ε for the sizes, in the plane
     one = METHODS["gkm"]().predict(outlook(k=1, declared=True))
-    assert one.error == close(4 * (8 / 39 / 0.98) ** 2)
+    assert one.error == close(4 * (8 / 40 / 0.98) ** 2)
     many = METHODS["gkm3k"]().predict(outlook(k=1))
     assert many.error == close(4 * (8 / 3333 / 0.98**2) ** 2)
     assert (one.passes, many.passes) == (2, 3)

@@ -185,7 +185,7 @@ def _shrunk(counts: list[Answer], rows: Floats, present: Floats, towards: Floats
     # As many directions less as there are categories, whose shares add up.
     free = max(shifts.shape[1] - len(counts) - 2, 1)
     lengths = np.square(shifts).sum(axis=1)
-    kept = 1 - free * np.square(counts[0].noise_std / rows) / np.maximum(lengths, 1e-300)
+    kept = 1 - free * np.square(counts[0].noise_std / rows) / np.maximum(lengths, 1e-200)
     shrunk: Floats = towards + shifts * np.maximum(kept, 0)[:, None]
     return shrunk
 

@@ -241,7 +241,7 @@ def towards_zero(shifts: Floats, variances: Floats) -> Floats:
     """
     squares = np.square(shifts).sum(axis=1)
     freedom = max(shifts.shape[1] - 2, 1)
-    kept = 1 - freedom * variances / np.maximum(squares, 1e-300)
+    kept = 1 - freedom * variances / np.maximum(squares, 1e-200)
     shrunk: Floats = shifts * np.maximum(kept, 0)[:, None]
     return shrunk
 

@@ -99,6 +99,10 @@ def test_james_and_stein():
     np.testing.assert_allclose(shrunk, [[2.4, 3.2, 0, 0], [0] * 4, [0] * 4])
     # In one or two dimensions one degree of freedom is left.
     np.testing.assert_allclose(towards_zero(np.array([[2.0]]), np.array([1.0])), [[1.5]])
+    # A step of nothing at all under wide noise: no overflow, which a filter may make an error.
+    np.testing.assert_array_equal(
+        towards_zero(np.zeros((1, 12)), np.array([1e9])), np.zeros((1, 12))
+    )
 
 
 def test_steps_are_cut_to_a_length():
