@@ -66,6 +66,11 @@ def _read(app: object, name: str, content: list[str]) -> None:
     content[0] = with_lists(name, content[0])
 
 
+def _with_lists(app: object, env: Any, *_: object) -> list[str]:  # noqa: ANN401
+    """Pages with lists are read in every build: a new page belongs on one of them."""
+    return [name for name in env.found_docs if name == "docs/index" or name.endswith("README")]
+
+
 def _redirect(app: Any, error: object) -> None:  # noqa: ANN401
     """The top of the built folder leads to the first page."""
     if error is None and app.builder.name == "html":
@@ -77,5 +82,6 @@ def _redirect(app: Any, error: object) -> None:  # noqa: ANN401
 
 def setup(app: Any) -> None:  # noqa: ANN401
     """Change pages as they are read; add the page at the top."""
+    app.connect("env-get-outdated", _with_lists)
     app.connect("source-read", _read)
     app.connect("build-finished", _redirect)
